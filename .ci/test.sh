@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# The tests: everything that this machine can run; what it cannot is listed with the reason at the end (pytest -ra).
+# With CI=true a missing backend is a failure: see tests/conftest.py.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+exec .venv/bin/python -m pytest -q -n "${TEST_WORKERS:-2}" --dist loadgroup "$@"

@@ -1,0 +1,69 @@
+"""The command `harness`: a group whose commands are imported when they are used, so that help is instant."""
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from harness.front.cli.failures import EXIT_USAGE, report_failure
+
+__all__ = ["main"]
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "demo": ("harness.front.cli.demo:demo", "Run a snippet against a real database and show every step."),
+    "init": ("harness.front.cli.init:init", "Write a host file, a tool, a contract and a snippet to start from."),
+    "check": ("harness.front.cli.check:check", "Report every fault of a contract, and of a snippet under it."),
+    "run": ("harness.front.cli.run:run", "Run a snippet under a contract."),
+    "contract": ("harness.front.cli.contract:contract", "Explain contracts."),
+    "tools": ("harness.front.cli.tools:tools", "List the tools of a host."),
+    "audit": ("harness.front.cli.audit:audit", "Verify the audit chain."),
+    "image": ("harness.front.cli.image:image", "Build the image of the box."),
+    "doctor": ("harness.front.cli.doctor:doctor", "Say what works on this machine, and how to mend what does not."),
+}
+"""Name, where it lives, and its line in the help: kept here so that help imports nothing."""
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by table and imports one when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the one that is asked for."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list in the help, from the table alone."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="execution-harness", message="%(version)s")
+def cli() -> None:
+    """Run model-written Python under an execution contract."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Entry point: exits with the documented status, whatever happens."""
+    try:
+        status: Any = cli.main(args=arguments, prog_name="harness", standalone_mode=False)
+    except click.exceptions.Abort:
+        sys.exit(8)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(EXIT_USAGE)
+    except Exception as error:  # noqa: BLE001 -- the top of a front door: every failure becomes its exit status
+        sys.exit(report_failure(error))
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+if __name__ == "__main__":
+    main()

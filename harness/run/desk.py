@@ -1,0 +1,325 @@
+"""The desk: where a call that came out of the box is decided, executed, recorded and answered.
+
+It puts rooms together and holds no rule of its own: rules live in `enforcement`, moves in `core.state`.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Mapping
+from typing import Protocol
+
+from harness.core.budget import Amount, Metered, Shortage
+from harness.core.call import Answer, Call, Effect, Origin
+from harness.core.canonical import digest
+from harness.core.ending import Ending, ReasonCode
+from harness.core.ending import Outcome as RunOutcome
+from harness.core.errors import HostileInput
+from harness.core.ports import Fence, KeyTaken, Outcome, Receipt, ReceiptKey, Reservation
+from harness.core.state import Event, State
+from harness.core.verdict import Code, Decision, Verdict
+from harness.enforcement.pipeline import Decided, decide, refusal
+from harness.executor.execute import Deadline
+from harness.gateway.messages import CallFrame
+from harness.output.mask import mask
+from harness.run.answers import error_answer, outcome_answer, value_answer
+from harness.run.entries import Told, call_entry
+from harness.run.receipts import receipt_answer, receipt_for
+from harness.run.record import CallRecord
+from harness.run.state import RunState
+from harness.run.view import DeskView
+
+__all__ = ["Desk", "Seat"]
+
+
+class Seat(Protocol):
+    """What the desk may ask of the iteration that it serves."""
+
+    def answer(self, wire_id: int, answer: Answer) -> None:
+        """Send an answer to the box; dropped where the box is gone."""
+
+    def terminate(self, ending: Ending) -> None:
+        """Stop the iteration for good; the first ending wins."""
+
+    def quiet(self) -> None:
+        """Every answer still owed to the box is to a call that waits for a person."""
+
+
+class Desk:
+    """Serves the calls of one iteration. Lives on the loop of its run; nothing in it blocks but the store."""
+
+    def __init__(self, run: RunState, iteration: int, seat: Seat) -> None:
+        self._run = run
+        self._iteration = iteration
+        self._seat = seat
+        self._view = DeskView(run)
+        self._occurrences: dict[tuple[str, str], int] = {}
+        self._joined: dict[str, list[CallRecord]] = {}
+        self._tasks: dict[asyncio.Task[None], CallRecord] = {}
+        self._released = 0
+        self.records: list[CallRecord] = []
+        self.owed: dict[int, CallRecord] = {}
+        """Calls whose answer the box still waits for, by the box's number."""
+        self.waiting: dict[str, CallRecord] = {}
+        """Calls that need a person, by id."""
+        self.closed = False
+
+    # --- in ------------------------------------------------------------------------------------------------
+
+    def receive(self, frame: CallFrame) -> None:
+        """Take one call from the box. Never raises for what the box sent."""
+        record = CallRecord(self._build(frame), frame.id)
+        self.records.append(record)
+        self.owed[frame.id] = record
+        if self.closed:
+            self._deny(record, Verdict(Decision.DENY, Code.RUN_CLOSED, ("the run has ended",)))
+            return
+        self._consider(record)
+        self._check_quiet()
+
+    def _build(self, frame: CallFrame) -> Call:
+        run = self._run
+        try:
+            content = digest(frame.tool, frame.args)
+        except HostileInput as error:
+            content = digest(frame.tool, f"no canonical form: {error.code}")
+        place = (frame.task, content)
+        occurrence = self._occurrences.get(place, 0) + 1
+        self._occurrences[place] = occurrence
+        return Call(
+            id=f"{self._iteration}.{frame.id}",
+            run=run.id,
+            lineage=run.lineage,
+            iteration=self._iteration,
+            attempt=run.attempt,
+            origin=Origin.SNIPPET,
+            task=frame.task,
+            tool=frame.tool,
+            arguments=frame.args,
+            content=content,
+            occurrence=occurrence,
+            received_at=run.clock.now(),
+        )
+
+    # --- decide --------------------------------------------------------------------------------------------
+
+    def _consider(self, record: CallRecord) -> None:
+        decided = decide(self._run.compiled, record.call, self._view)
+        record.call, record.verdict, record.request = decided.call, decided.verdict, decided.request
+        decision = decided.verdict.decision
+        if decision is Decision.ALLOW:
+            self._allow(record)
+        elif decision is Decision.DENY:
+            self._deny(record, decided.verdict)
+        elif decision is Decision.REPLAY:
+            self._replay(record, decided)
+        else:
+            self._ask(record)
+
+    def _deny(self, record: CallRecord, verdict: Verdict, event: Event = Event.DENY) -> None:
+        record.verdict = verdict
+        record.call = record.call.moved(event)
+        answer = error_answer(refusal(record.call, verdict))
+        short = self._charge_refusal(record)
+        self._release(record, event, answer)
+        if short is not None:
+            self._exhausted(short)
+        elif verdict.code is Code.BUDGET_EXHAUSTED:
+            self._exhausted(self._run.budget.shortage(record.request))
+
+    def _charge_refusal(self, record: CallRecord) -> Shortage | None:
+        record.cost = {"calls": 1}
+        return self._run.budget.charge({"calls": 1}, Metered.HOST)
+
+    def _replay(self, record: CallRecord, decided: Decided) -> None:
+        if decided.joined:
+            record.call = record.call.moved(Event.JOIN)
+            self._joined.setdefault(decided.joined, []).append(record)
+            self._run.budget.charge({"calls": 1}, Metered.HOST)
+            return
+        receipt = decided.receipt
+        assert receipt is not None, "a replay is answered by a receipt or by a call in flight"
+        record.call = record.call.moved(Event.REPLAY)
+        short = self._charge_refusal(record)
+        self._release(record, Event.REPLAY, receipt_answer(receipt, self._run.grant(record.call.tool)))
+        if short is not None:
+            self._exhausted(short)
+
+    def _ask(self, record: CallRecord) -> None:
+        record.call = record.call.moved(Event.ASK)
+        self.waiting[record.call.id] = record
+        self._run.journal.note(
+            call_entry(
+                record.call, Event.ASK, self._run.clock.now(), Told(record.verdict, data=self._arguments(record))
+            )
+        )
+
+    # --- do ------------------------------------------------------------------------------------------------
+
+    def _allow(self, record: CallRecord) -> None:
+        short = self._run.budget.reserve(record.request)
+        if short is not None:
+            self._deny(record, Verdict(Decision.DENY, Code.BUDGET_EXHAUSTED, (str(short),)))
+            return
+        record.call = record.call.moved(Event.RESERVE)
+        if record.call.effect is not Effect.READ and not self._take(record):
+            return
+        record.call = record.call.moved(Event.DISPATCH)
+        self._run.in_flight(record.call)
+        outcome = self._begin(record)
+        if isinstance(outcome, Outcome):
+            self._conclude(record, outcome)
+            return
+        task = asyncio.ensure_future(self._follow(record, outcome))
+        self._tasks[task] = record
+        task.add_done_callback(self._tasks.pop)
+
+    def _take(self, record: CallRecord) -> bool:
+        """Take key, approval and journal line in one transaction. False where the call went another way."""
+        call = record.call.moved(Event.DISPATCH)
+        entry = call_entry(
+            call, Event.DISPATCH, self._run.clock.now(), Told(record.verdict, data=self._arguments(record))
+        )
+        lost = self._run.journal.reserve(
+            Reservation(
+                entry=entry,
+                receipt=receipt_for(call, self._run.holder, State.DISPATCHED, entry.at),
+                approval=self._view.approval_id(call),
+                used=self._run.budget.snapshot(),
+            )
+        )
+        if lost is None:
+            record.durable = True
+            return True
+        self._run.budget.release(record.request)
+        if isinstance(lost, KeyTaken):
+            self._consider_again(record, lost.receipt)
+        elif isinstance(lost, Fence):
+            self._seat.terminate(Ending(RunOutcome.UNRESOLVED, ReasonCode.CANCELLED, f"fenced: {lost.why}"))
+        return False
+
+    def _consider_again(self, record: CallRecord, receipt: Receipt) -> None:
+        """Another process was faster with this key: decide once more, with its receipt as a fact."""
+        record.call = record.call.moved(Event.HOST_DIED)
+        self._view.remember(receipt)
+        self._consider(record)
+
+    def _begin(self, record: CallRecord) -> Outcome | Awaitable[Outcome]:
+        run, call = self._run, record.call
+        tool = run.registry.get(call.tool)
+        if tool is None:
+            raise LookupError(f"the registry lost the tool `{call.tool}` after it was granted")
+        timeout = min(tool.contract.timeout_s, max(run.wall_left(), 0.001))
+        return run.executor.begin(tool, call, Deadline(timeout), self._on_retry)
+
+    def _on_retry(self) -> Shortage | None:
+        short = self._run.budget.charge({"retries": 1}, Metered.HOST)
+        if short is not None:
+            self._exhausted(short)
+        return short
+
+    async def _follow(self, record: CallRecord, pending: Awaitable[Outcome]) -> None:
+        outcome = await pending
+        self._conclude(record, outcome)
+        self._check_quiet()
+
+    def _conclude(self, record: CallRecord, outcome: Outcome) -> None:
+        run = self._run
+        record.call = record.call.moved(outcome.event)
+        run.landed(record.call)
+        record.cost = self._cost(record, outcome)
+        short = run.budget.settle(record.request, record.cost)
+        answer = self._answer(record, outcome)
+        self._release(record, outcome.event, answer, outcome)
+        for joiner in self._joined.pop(record.call.id, ()):
+            joiner.call = joiner.call.moved(outcome.event)
+            self._release(joiner, outcome.event, answer)
+        if short is not None:
+            self._exhausted(short)
+
+    def _cost(self, record: CallRecord, outcome: Outcome) -> dict[str, Amount]:
+        """What the tool reported replaces what was estimated; an unknown ending costs what was reserved."""
+        cost: dict[str, Amount] = dict(record.request)
+        if outcome.cost and record.call.state is not State.UNKNOWN:
+            cost.update(outcome.cost)
+        return cost
+
+    def _answer(self, record: CallRecord, outcome: Outcome) -> Answer:
+        if record.call.state is not State.SUCCEEDED:
+            return outcome_answer(record.call, outcome)
+        grant = self._run.grant(record.call.tool)
+        if not grant.masks:
+            return value_answer(outcome.value)
+        return value_answer(mask(outcome.value, grant.tool.data, self._run.data_classes))
+
+    # --- out -----------------------------------------------------------------------------------------------
+
+    def _release(self, record: CallRecord, event: Event, answer: Answer, outcome: Outcome | None = None) -> None:
+        run = self._run
+        self._released += 1
+        record.answer, record.released, record.ended_at = answer, self._released, run.clock.now()
+        told = Told(
+            record.verdict,
+            answer,
+            self._released,
+            record.cost,
+            b"" if record.durable else self._arguments(record),
+        )
+        entry = call_entry(record.call, event, record.ended_at, told)
+        if record.durable and outcome is not None:
+            run.journal.settle(entry, receipt_for(record.call, run.holder, record.call.state, entry.at, outcome))
+        else:
+            run.journal.note(entry)
+        self.owed.pop(record.wire_id, None)
+        self._seat.answer(record.wire_id, answer)
+
+    def _arguments(self, record: CallRecord) -> bytes:
+        return self._run.arguments_json(record.call)
+
+    def _exhausted(self, short: Shortage | None) -> None:
+        if short is not None:
+            self._seat.terminate(exhausted(short))
+
+    def _check_quiet(self) -> None:
+        if self.waiting and len(self.owed) == len(self.waiting) and not self._tasks:
+            self._seat.quiet()
+
+    # --- end -----------------------------------------------------------------------------------------------
+
+    async def settle(self) -> None:
+        """Wait until every dispatched call has ended; each is bounded by its own deadline."""
+        while self._tasks:
+            await asyncio.wait(list(self._tasks))
+
+    async def close(self) -> None:
+        """No call counts from here on: what was not dispatched is denied, what is in flight is let go."""
+        self.closed = True
+        for record in [*self.waiting.values()]:
+            self._deny(record, Verdict(Decision.DENY, Code.ABANDONED, ("the snippet ended first",)), Event.ABANDON)
+        self.waiting.clear()
+        for task in [*self._tasks]:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(list(self._tasks))
+        for record in self.records:
+            if record.call.state is State.DISPATCHED:
+                self._lose(record)
+
+    def _lose(self, record: CallRecord) -> None:
+        event = Event.LOSE
+        message = "the run ended before the tool answered"
+        if record.call.effect is Effect.READ:
+            event = Event.RAISE_NO_EFFECT
+        self._conclude(record, Outcome(event, error_type="Abandoned", message=message, settled=False))
+
+
+def exhausted(short: Shortage) -> Ending:
+    """The ending of a run whose budget is spent."""
+    data = (("dimension", short.dimension), ("limit", str(short.limit)), ("amount", str(short.amount)))
+    return Ending(RunOutcome.REJECTED, ReasonCode.BUDGET_EXHAUSTED, str(short), data)
+
+
+def in_flight_key(call: Call, holder: str) -> ReceiptKey | None:
+    """Where a call's key lives; None for a call without one."""
+    return ReceiptKey(call.tool, holder, call.key) if call.key else None
+
+
+Limits = Mapping[str, Amount]

@@ -1,0 +1,291 @@
+"""One iteration: one snippet in one box, from start to the facts of its end.
+
+It implements the gateway's listener; it decides nothing about success.
+"""
+
+import asyncio
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tool_stubs.generate import Stubs
+
+from harness.core.budget import Dimension, Metered
+from harness.core.call import Answer, Json
+from harness.core.ending import Ending, Outcome, ReasonCode
+from harness.core.errors import EnvironmentUnavailable, HostileInput
+from harness.core.ports import Box, BoxExit, ExitKind
+from harness.gateway.messages import CallFrame, Failed, Hello, Idle, Print, Result, Start
+from harness.gateway.server import Connection, attach
+from harness.gateway.session import Session, WireLimits
+from harness.language.check import Checked
+from harness.run.desk import Desk, exhausted
+from harness.run.entries import fact_entry
+from harness.run.ids import chance_seed, new_token
+from harness.run.printed import Printed
+from harness.run.record import IterationRecord
+from harness.run.state import RunState
+from harness.run.watchdog import Watchdog
+from harness.sandbox.spec import SandboxSpec
+
+__all__ = ["Iteration", "Snippet"]
+
+HELLO_SECONDS = 20.0
+"""A box that has not said hello by then is lost; a cold container on a busy machine takes a tenth of it."""
+LAST_FRAME_SECONDS = 1.0
+"""How long a closed channel waits for the exit of the box to explain it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """What goes into the box."""
+
+    checked: Checked
+    stubs: Stubs
+    spec: SandboxSpec
+    inputs: Json
+    previous: Sequence[Json]
+    """Outputs of earlier iterations, oldest first."""
+
+
+class Iteration:
+    """Runs once. `run()` returns the record; the record's `ending` says where it did not end by itself."""
+
+    def __init__(self, run: RunState, number: int, snippet: Snippet) -> None:
+        self._run = run
+        self._snippet = snippet
+        self._token = new_token()
+        self._printed = Printed()
+        self._over: asyncio.Event = asyncio.Event()
+        self._hello: asyncio.Event = asyncio.Event()
+        self._connection: Connection | None = None
+        self._box: Box | None = None
+        self._lost: HostileInput | None = None
+        self._ended = False
+        self.record = IterationRecord(number, snippet.checked.digest, run.lineage, run.clock.now())
+        self.desk = Desk(run, number, self)
+
+    async def run(self) -> IterationRecord:
+        """Start a box, serve it to its end, leave nothing behind."""
+        run = self._run
+        run.start_wall()
+        run.journal.note(self._fact("iteration_started", {"snippet": self.record.snippet, "source": self._source()}))
+        watchdog = Watchdog(run, self.terminate)
+        try:
+            await self._live(watchdog)
+        finally:
+            watchdog.stop()
+            await self._clean_up(watchdog)
+            run.stop_wall()
+        return self.record
+
+    def _source(self) -> str:
+        return self._snippet.checked.source
+
+    async def _live(self, watchdog: Watchdog) -> None:
+        watchdog.start()
+        try:
+            await self._open(watchdog)
+        except EnvironmentUnavailable as error:
+            self.terminate(Ending(Outcome.REJECTED, ReasonCode.ENVIRONMENT_UNAVAILABLE, str(error)))
+            return
+        await self._over.wait()
+        if self.record.ending is None and self._lost is None:
+            await self._wait_for_calls()
+
+    async def _open(self, watchdog: Watchdog) -> None:
+        starting = asyncio.ensure_future(self._run.parts.backend.start(self._snippet.spec))
+        stopped = asyncio.ensure_future(self._over.wait())
+        await asyncio.wait({starting, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        stopped.cancel()
+        if not starting.done():
+            await self._abandon(starting)
+            return
+        self._box = box = starting.result()
+        if self._over.is_set():
+            return
+        watchdog.watch(box)
+        session = Session(self._token, WireLimits())
+        self._connection = await attach(asyncio.get_running_loop(), box.channel, session, self)
+        await self._first(self._hello, self._over)
+        if self._over.is_set():
+            return
+        await box.verify()
+        self._connection.send_start(self._start())
+
+    async def _abandon(self, starting: "asyncio.Future[Box]") -> None:
+        """The run was stopped while its box was being made: let it come, then throw it away."""
+        try:
+            self._box = await starting
+        except EnvironmentUnavailable:
+            self._box = None
+
+    async def _first(self, *events: asyncio.Event) -> None:
+        waits = [asyncio.ensure_future(event.wait()) for event in events]
+        done, rest = await asyncio.wait(waits, timeout=HELLO_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        for wait in rest:
+            wait.cancel()
+        if not done:
+            raise EnvironmentUnavailable(
+                f"the box said nothing within {HELLO_SECONDS:.0f} seconds", hint="run `harness doctor`"
+            )
+
+    def _start(self) -> Start:
+        run, snippet = self._run, self._snippet
+        checked, effective = snippet.checked, run.effective
+        return Start(
+            token=self._token,
+            run=run.id,
+            iteration=self.record.number,
+            attempt=run.attempt,
+            language=checked.language.value,
+            imports=list(effective.imports),
+            code=base64.b64encode(checked.code).decode("ascii"),
+            source=checked.source,
+            tools={"source": snippet.stubs.source, "table": snippet.stubs.table},
+            inputs=snippet.inputs,
+            previous=list(snippet.previous),
+            budget=self._budget(),
+            chance={
+                "seed": chance_seed(run.parts.secret, run.id, self.record.number),
+                "now_us": int(run.clock.now() * 1_000_000),
+                "tick_us": 1,
+            },
+        )
+
+    def _budget(self) -> dict[str, Json]:
+        left = {name: self._run.budget.remaining(name) for name in self._run.effective.limits}
+        return {name: amount if isinstance(amount, int | float) else str(amount) for name, amount in left.items()}
+
+    async def _wait_for_calls(self) -> None:
+        """The snippet is done: what it dispatched and did not await is waited for, within the wall limit."""
+        self._over.clear()
+        settling = asyncio.ensure_future(self.desk.settle())
+        stopped = asyncio.ensure_future(self._over.wait())
+        await asyncio.wait({settling, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        settling.cancel()
+        stopped.cancel()
+
+    async def _clean_up(self, watchdog: Watchdog) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        exit_: BoxExit | None = None
+        if self._box is not None:
+            watchdog.read(self._box)
+            exit_ = await self._box.close()
+            self.record.usage = self._box.usage()
+            self.record.exit = exit_
+        await self.desk.close()
+        self._explain(exit_)
+        record, run = self.record, self._run
+        record.calls = self.desk.records
+        record.printed, record.printed_bytes = self._printed.text, self._printed.bytes
+        record.ended_at = run.clock.now()
+        run.journal.note(self._fact("iteration_ended", {"returned": record.returned, "failed": bool(record.failure)}))
+
+    def _explain(self, exit_: BoxExit | None) -> None:
+        """A box that went away without a result: say why, from what the host saw."""
+        if self._ended or self.record.ending is not None:
+            return
+        if self._lost is not None:
+            self._set_ending(
+                Ending(
+                    Outcome.REJECTED,
+                    ReasonCode.POLICY_REFUSED,
+                    f"the box broke the wire's rules: {self._lost.message}",
+                    (("code", self._lost.code), ("head", self._lost.head.hex())),
+                )
+            )
+            return
+        self._set_ending(_lost_box(exit_, self._run))
+
+    # --- what the gateway hears ----------------------------------------------------------------------------
+
+    def on_hello(self, hello: Hello) -> None:
+        """The box is confined and ready; the host reads /proc before it believes so."""
+        self._hello.set()
+
+    def on_open(self) -> None:
+        """The token came back: the conversation is open."""
+
+    def on_call(self, frame: CallFrame) -> None:
+        """A stub was used."""
+        self.desk.receive(frame)
+
+    def on_print(self, frame: Print) -> None:
+        """The snippet printed."""
+        size = self._printed.add(frame.text)
+        short = self._run.budget.charge({Dimension.OUTPUT_BYTES: size}, Metered.HOST)
+        if short is not None:
+            self.terminate(exhausted(short))
+
+    def on_idle(self, frame: Idle) -> None:
+        """The box says that nothing in it can go on without an answer: a hint, the host's view decides."""
+
+    def on_result(self, frame: Result) -> None:
+        """The snippet returned."""
+        self._ended = True
+        self.record.returned = not frame.none
+        self.record.output = frame.value
+        self._over.set()
+
+    def on_failed(self, frame: Failed) -> None:
+        """An exception left the snippet."""
+        self._ended = True
+        self.record.failure = {
+            "type": frame.type,
+            "message": frame.message,
+            "traceback": frame.traceback,
+            "line": frame.line,
+        }
+        self._over.set()
+
+    def on_lost(self, error: HostileInput | None) -> None:
+        """The channel is closed, by the box or because it broke a rule."""
+        self._lost = error
+        self._over.set()
+
+    # --- what the desk asks --------------------------------------------------------------------------------
+
+    def answer(self, wire_id: int, answer: Answer) -> None:
+        """Send an answer to the box."""
+        if self._connection is not None:
+            self._connection.send_answer(wire_id, answer, int(self._run.clock.now() * 1_000_000))
+
+    def terminate(self, ending: Ending) -> None:
+        """Stop for good; the first ending wins."""
+        self._set_ending(ending)
+        self._over.set()
+
+    def quiet(self) -> None:
+        """Only a person can move this run on."""
+        waiting = self.desk.waiting
+        tools = ", ".join(sorted({record.call.tool for record in waiting.values()}))
+        self.terminate(
+            Ending(
+                Outcome.UNRESOLVED,
+                ReasonCode.PAUSED,
+                f"{len(waiting)} call(s) wait for a person: {tools}; nothing of them has run",
+                (("calls", ",".join(waiting)),),
+            )
+        )
+
+    def _set_ending(self, ending: Ending) -> None:
+        if self.record.ending is None:
+            self.record.ending = ending
+
+    def _fact(self, kind: str, detail: dict[str, Json]):  # type: ignore[no-untyped-def]
+        return fact_entry(self._run.where(self.record.number), kind, self._run.clock.now(), detail)
+
+
+def _lost_box(exit_: BoxExit | None, run: RunState) -> Ending:
+    """The ending for a box that is gone, by what the host saw of its exit."""
+    detail = exit_.detail if exit_ is not None else "the box was never there"
+    kind = exit_.kind if exit_ is not None else ExitKind.CRASHED
+    if kind is ExitKind.OUT_OF_MEMORY:
+        limit = run.budget.limit(Dimension.MEMORY_MB)
+        data = (("dimension", "memory_mb"), ("limit", str(limit)))
+        return Ending(Outcome.REJECTED, ReasonCode.BUDGET_EXHAUSTED, f"memory_mb: limit {limit}, {detail}", data)
+    if kind is ExitKind.KILLED_BY_OTHERS:
+        return Ending(Outcome.REJECTED, ReasonCode.KILLED, detail, (("by", "others"),))
+    return Ending(Outcome.REJECTED, ReasonCode.BOX_LOST, detail or "the box ended without a result")
