@@ -1,0 +1,330 @@
+"""The box's root file system, made from this host: Python, its standard library, shared libraries and the box packages.
+
+No shell, no package manager, no setuid file, no path of the host. Found by a digest of its inputs; built once, by one
+process, in a cache that every user can read. Layers: `base-…` is Python alone, `tree-…` adds the box packages.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import py_compile
+import shutil
+import stat
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import sandbox_image
+import tool_stubs
+from harness.core.errors import EnvironmentUnavailable
+from harness.sandbox.libraries import Libraries, closure
+
+__all__ = ["BOXLIB", "GATEWAY", "PYTHON", "base_tree", "box_digest", "cache_root", "copy_boxlib", "host_tree"]
+
+PYTHON = "/usr/local/bin/python3"
+"""The interpreter in the box: the place that the official images use."""
+BOXLIB = "/opt/box"
+"""Folder in the box that holds `boot.py` and the packages `sandbox_image` and `tool_stubs`."""
+GATEWAY = "/run/gateway"
+"""Empty folder in the box, over which the folder of the run's socket can be mounted."""
+
+FORMAT = "1"
+"""Rises when the way a tree is made changes: trees of another format are not used."""
+CACHE_VARIABLE = "HARNESS_CACHE"
+KEEP_SECONDS = 3 * 86_400
+"""An unused tree is removed after three days: a tree is 45 MB, and building one takes about two seconds."""
+
+MOUNT_POINTS = ("proc", "dev", "sys", "tmp", "etc", "run/gateway")
+UNWANTED = (
+    "test",
+    "tests",
+    "idlelib",
+    "tkinter",
+    "turtledemo",
+    "turtle.py",
+    "pydoc_data",
+    "curses",
+    "dbm",
+    "antigravity.py",
+)
+INSTALLERS = ("site-packages", "dist-packages", "ensurepip", "lib2to3", "distutils", "venv")
+LEFT_OUT = frozenset((*UNWANTED, *INSTALLERS, "__pycache__"))
+"""Of the standard library: what tests it, draws windows or installs packages."""
+LEFT_OUT_MODULES = ("_test", "_xxtest", "_ctypes_test", "_tkinter", "_curses", "_dbm", "_gdbm", "readline", "xxlimited")
+"""Extension modules, by the start of their names: for tests, windows and terminals."""
+ZONES = Path("/usr/share/zoneinfo")
+ZONES_LEFT_OUT = frozenset(("posix", "right"))
+SYSCONFIG = "build_time_vars = {'TZPATH': '/usr/share/zoneinfo'}\n"
+"""Stands in for the recorded build settings, which name folders of the build host."""
+
+_ready: dict[Path, Path] = {}
+_held: list[int] = []
+"""Descriptors of the trees in use, each with a shared lock: the sweep of another process leaves those alone."""
+
+
+def host_tree(cache: Path | None = None) -> Path:
+    """The root file system with Python and the box packages, built where it is not there yet.
+
+    Raises EnvironmentUnavailable where it cannot be built, or lies where a box's user cannot reach it.
+    """
+    root = cache if cache is not None else cache_root()
+    if root not in _ready:
+        with _reported(root):
+            _ready[root] = _tree(root)
+    return _ready[root]
+
+
+def base_tree(cache: Path | None = None) -> Path:
+    """The layer below `host_tree`: Python without the box packages. Raises EnvironmentUnavailable as that does."""
+    root = cache if cache is not None else cache_root()
+    with _reported(root):
+        _prepare(root)
+        return _base(root)
+
+
+def cache_root() -> Path:
+    """Where trees are kept: `HARNESS_CACHE`, else a folder of this user outside any home."""
+    given = os.environ.get(CACHE_VARIABLE)
+    if given:
+        return Path(given).absolute()
+    if os.geteuid() == 0:
+        return Path("/var/cache/execution-harness")
+    return Path(f"/var/tmp/execution-harness-{os.geteuid()}")
+
+
+def box_digest() -> str:
+    """SHA-256 hex over the contents of the packages that go into the box."""
+    digest = hashlib.sha256(FORMAT.encode())
+    for name, file in _box_files():
+        content = file.read_bytes()
+        digest.update(f"{name}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()
+
+
+def copy_boxlib(target: Path) -> None:
+    """Write the box packages and their compiled forms into the new folder `target`, readable by everybody."""
+    for name, file in _box_files():
+        _copy(file, target / name)
+        _compile(target / name, f"{BOXLIB}/{name}")
+    boot = target / "sandbox_image" / "boot.py"
+    if boot.exists():
+        _copy(boot, target / "boot.py")
+    _settle_modes(target)
+
+
+def _tree(root: Path) -> Path:
+    _prepare(root)
+    base = _base(root)
+    tree = root / f"tree-{_digest(base.name, box_digest())}"
+    if not tree.exists():
+        with _locked(root):
+            if not tree.exists():
+                _sweep(root)
+                with _building(root, tree) as work:
+                    shutil.copytree(base, work, copy_function=os.link, dirs_exist_ok=True)
+                    copy_boxlib(work / BOXLIB.lstrip("/"))
+    _hold(tree)
+    return tree
+
+
+def _base(root: Path) -> Path:
+    program = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
+    files = tuple(_stdlib_files(os.path.dirname(os.path.realpath(os.__file__))))
+    inputs = _digest(FORMAT, sys.version, *(_identity(file) for file in (program, *(f for _, f in files), str(ZONES))))
+    modules = [Path(file) for name, file in files if name.endswith(".so")]
+    libraries = _libraries(root / f"libraries-{inputs}.json", Path(program), modules)
+    linked = (libraries.loader, *libraries.files.values())
+    base = root / f"base-{_digest(inputs, *(_identity(str(file)) for file in linked))}"
+    if not base.exists():
+        with _locked(root):
+            if not base.exists():
+                with _building(root, base) as work:
+                    _fill(work, Path(program), files, libraries)
+                os.sync()
+    os.utime(base)
+    return base
+
+
+def _fill(work: Path, program: Path, files: tuple[tuple[str, str], ...], libraries: Libraries) -> None:
+    home = f"usr/local/lib/python{sys.version_info.major}.{sys.version_info.minor}"
+    _copy(program, work / PYTHON.lstrip("/"), 0o555)
+    _copy(libraries.loader, work / str(libraries.loader).lstrip("/"), 0o555)
+    for name, library in libraries.files.items():
+        _copy(library, work / str(libraries.folder).lstrip("/") / name, 0o555)
+    for name, file in files:
+        target = work / home / name
+        _copy(file, target)
+        if name.startswith("_sysconfigdata"):
+            target.chmod(0o644)
+            target.write_text(SYSCONFIG)
+        if name.endswith(".py"):
+            _compile(target, f"/{home}/{name}")
+    for directory, folders, names in os.walk(ZONES):
+        folders[:] = [name for name in folders if name not in ZONES_LEFT_OUT]
+        for name in names:
+            _copy(Path(directory, name), work / directory.lstrip("/") / name)
+    for point in MOUNT_POINTS:
+        (work / point).mkdir(parents=True, exist_ok=True)
+    _settle_modes(work)
+
+
+def _box_files() -> Iterator[tuple[str, Path]]:
+    """Name inside the box's library, and file, of every module that goes in; in a fixed order."""
+    for package in (sandbox_image, tool_stubs):
+        folder = Path(package.__path__[0])
+        for file in sorted(folder.rglob("*.py")):
+            yield f"{folder.name}/{file.relative_to(folder)}", file
+
+
+def _stdlib_files(library: str) -> Iterator[tuple[str, str]]:
+    """Name below the library, and path, of what is copied; plain text, for this runs at every start."""
+    for directory, folders, names in os.walk(library):
+        folders[:] = sorted(name for name in folders if name not in LEFT_OUT and not name.startswith("config-"))
+        for name in sorted(names):
+            kept = name.endswith((".py", ".so")) and name not in LEFT_OUT and not name.startswith(LEFT_OUT_MODULES)
+            if kept:
+                file = f"{directory}/{name}"
+                yield file[len(library) + 1 :], file
+
+
+def _libraries(note: Path, program: Path, modules: list[Path]) -> Libraries:
+    """The closure, from the note of an earlier start where that still describes files that are there."""
+    try:
+        known = json.loads(note.read_text())
+        libraries = Libraries(
+            Path(known["loader"]), Path(known["folder"]), {name: Path(path) for name, path in known["files"].items()}
+        )
+        if all(path.exists() for path in libraries.files.values()):
+            return libraries
+    except (OSError, ValueError, KeyError):
+        pass
+    libraries = closure(program, modules)
+    text = {
+        "loader": str(libraries.loader),
+        "folder": str(libraries.folder),
+        "files": {name: str(path) for name, path in libraries.files.items()},
+    }
+    descriptor, temporary = tempfile.mkstemp(dir=note.parent, prefix="new-")
+    with os.fdopen(descriptor, "w") as file:
+        json.dump(text, file)
+    os.replace(temporary, note)
+    return libraries
+
+
+def _identity(file: str) -> str:
+    try:
+        found = os.stat(file)
+    except FileNotFoundError:
+        return f"{file} missing"
+    return f"{file} {found.st_size} {found.st_mtime_ns}"
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:24]
+
+
+def _copy(source: Path | str, target: Path, mode: int = 0o444) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
+    target.chmod(mode)
+
+
+def _compile(file: Path, name: str) -> None:
+    """Write the compiled form that is loaded without a look at the source's time."""
+    py_compile.compile(
+        str(file), dfile=name, doraise=True, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH
+    )
+
+
+def _settle_modes(folder: Path) -> None:
+    """Everything below readable by everybody and writable by nobody, folders still removable by their owner."""
+    for directory, _, names in os.walk(folder):
+        os.chmod(directory, 0o755)
+        for name in names:
+            file = os.path.join(directory, name)
+            if not os.path.islink(file):
+                os.chmod(file, 0o555 if os.stat(file).st_mode & stat.S_IXUSR else 0o444)
+
+
+def _prepare(root: Path) -> None:
+    """The cache folder: ours, closed to other writers, and reachable by whoever a box runs as."""
+    if not root.exists():
+        root.mkdir(parents=True, exist_ok=True)
+        root.chmod(0o755)
+    found = root.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
+        raise EnvironmentUnavailable(
+            f"the cache `{root}` is not a folder that only this user can write",
+            hint=f"remove it, or set {CACHE_VARIABLE} to a folder of your own",
+        )
+    for parent in (root, *root.parents):
+        if not parent.stat().st_mode & stat.S_IXOTH:
+            raise EnvironmentUnavailable(
+                f"the cache `{root}` lies below `{parent}`, which other users cannot enter, and a box runs as another",
+                hint=f"set {CACHE_VARIABLE} to a folder outside any home",
+            )
+
+
+@contextmanager
+def _locked(root: Path) -> Iterator[None]:
+    descriptor = os.open(root / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _building(root: Path, target: Path) -> Iterator[Path]:
+    """A folder that becomes `target` in one step when the block ends well, and is removed when it does not."""
+    work = Path(tempfile.mkdtemp(dir=root, prefix="new-"))
+    try:
+        yield work
+        work.chmod(0o755)
+        os.rename(work, target)
+    except BaseException:
+        shutil.rmtree(work, ignore_errors=True)
+        raise
+
+
+@contextmanager
+def _reported(root: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, py_compile.PyCompileError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise EnvironmentUnavailable(
+            f"the box's file tree cannot be made in `{root}`: {why.lower()}",
+            hint=f"free some space (60 MB), or set {CACHE_VARIABLE} to a folder that you can write, outside any home",
+        ) from error
+
+
+def _hold(tree: Path) -> None:
+    descriptor = os.open(tree, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    fcntl.flock(descriptor, fcntl.LOCK_SH)
+    os.utime(tree)
+    _held.append(descriptor)
+
+
+def _sweep(root: Path) -> None:
+    """Remove what a killed build left, and trees that nobody has used for a while or holds now."""
+    limit = time.time() - KEEP_SECONDS
+    for folder in (*root.glob("tree-*"), *root.glob("new-*"), *root.glob("base-*")):
+        try:
+            if folder.stat().st_mtime > limit or not folder.is_dir():
+                continue
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            continue
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder, ignore_errors=True)
+        except BlockingIOError:
+            pass
+        finally:
+            os.close(descriptor)
