@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-wanted=$(cat .ci/requirements.txt pyproject.toml | sha256sum | cut -d' ' -f1)
+wanted=$(cat .ci/requirements.txt .ci/requirements-data.txt pyproject.toml | sha256sum | cut -d' ' -f1)
 stamp=.venv/.installed
 if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && .venv/bin/python -c pass 2>/dev/null; then
   exit 0
@@ -38,9 +38,11 @@ fi
 echo "setup: installing packages into .venv" >&2
 if command -v uv >/dev/null; then
   uv pip install -q -p .venv/bin/python --require-hashes -r .ci/requirements.txt
+  uv pip install -q -p .venv/bin/python --no-deps --require-hashes -r .ci/requirements-data.txt
   uv pip install -q -p .venv/bin/python --no-deps -e .
 else
   .venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r .ci/requirements.txt
+  .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --require-hashes -r .ci/requirements-data.txt
   .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps -e .
 fi
 echo "$wanted" >"$stamp"

@@ -1,0 +1,213 @@
+"""The corridor: one run from its terms to its delivered result, iteration by iteration.
+
+One instance is one run on one host. Rooms hold the rules; this file holds the order.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from harness.completion.terminal import EndFacts, judge
+from harness.contract.effective import Terms
+from harness.core.budget import Dimension, Metered
+from harness.core.call import Json
+from harness.core.canonical import canonical
+from harness.core.ending import Ending, Outcome, ReasonCode
+from harness.core.errors import SnippetRefused
+from harness.core.ports import RunRow
+from harness.language.check import Checked, check
+from harness.output.validate import validate
+from harness.registry.catalog import surface
+from harness.report import ContractRef, RunResult
+from harness.run.desk import exhausted
+from harness.run.entries import fact_entry
+from harness.run.iteration import Iteration, Snippet
+from harness.run.lines import call_lines, iteration_line
+from harness.run.observation import Observation
+from harness.run.record import CallRecord, IterationRecord
+from harness.run.state import Parts, RunState
+from harness.sandbox.spec import SandboxSpec
+from tool_stubs.generate import Stubs, generate
+
+__all__ = ["Corridor"]
+
+
+class Corridor:
+    """Runs snippets under one contract until it is finished. Not for use from two tasks at once."""
+
+    def __init__(self, parts: Parts, terms: Terms, *, caller_key: str = "", owner: str = "") -> None:
+        self._parts = parts
+        self._terms = terms
+        self._effective = terms.effective
+        self._state = RunState(parts, terms, lineage=f"{terms.run}.1")
+        self._stubs: Stubs = generate(surface(terms.grants))
+        self._iterations: list[IterationRecord] = []
+        self._ending: Ending | None = None
+        self._result: RunResult | None = None
+        self._row = self._create(caller_key, owner)
+
+    @property
+    def id(self) -> str:
+        """The run's id."""
+        return self._state.id
+
+    @property
+    def stubs(self) -> Stubs:
+        """What the box will find under `tools`."""
+        return self._stubs
+
+    @property
+    def ended(self) -> bool:
+        """True where no further iteration can start."""
+        return self._ending is not None
+
+    def _create(self, caller_key: str, owner: str) -> RunRow:
+        effective, state = self._effective, self._state
+        contract = effective.contract
+        now = state.clock.now()
+        row = RunRow(
+            id=state.id,
+            contract=contract.contract,
+            version=contract.version,
+            digest=effective.digest,
+            principal=effective.principal.name,
+            created_at=now,
+            status="running",
+            attempt=state.attempt,
+            owner=owner,
+            document=canonical({"inputs": self._terms.inputs, "claims": dict(effective.principal.claims)}),
+            caller_key=caller_key,
+        )
+        created = {"contract": contract.contract, "version": contract.version, "digest": effective.digest}
+        return self._parts.store.create_run(row, [fact_entry(state.where(0), "run_created", now, created)])
+
+    # --- iterate -------------------------------------------------------------------------------------------
+
+    def check(self, source: str) -> Checked:
+        """Check a snippet against the language policy. Raises SnippetRefused; nothing runs."""
+        effective = self._effective
+        return check(
+            source, language=effective.language, imports=effective.imports, tools=frozenset(self._terms.grants)
+        )
+
+    async def iterate(self, source: str) -> Observation:
+        """Run one snippet in a fresh box. Raises SnippetRefused before anything starts; a refusal costs no iteration.
+
+        After the run has ended it only observes that.
+        """
+        if self._ending is not None:
+            return self._observe(None)
+        checked = self.check(source)
+        short = self._state.budget.charge({Dimension.ITERATIONS: 1}, Metered.HOST)
+        if short is not None:
+            self._ending = Ending(Outcome.REJECTED, ReasonCode.ITERATION_LIMIT, str(short))
+            return self._observe(None)
+        record = await Iteration(self._state, len(self._iterations) + 1, self._snippet(checked)).run()
+        self._iterations.append(record)
+        self._state.journal.flush()
+        if record.ending is not None:
+            self._ending = record.ending
+        elif record.returned:
+            self._ending = self._weigh(record)
+        return self._observe(record)
+
+    def _snippet(self, checked: Checked) -> Snippet:
+        return Snippet(
+            checked=checked,
+            stubs=self._stubs,
+            spec=SandboxSpec.from_limits(self._effective.limits, self._effective.contract.sandbox),
+            inputs=self._terms.inputs,
+            previous=[record.output for record in self._iterations],
+        )
+
+    def _weigh(self, record: IterationRecord) -> Ending | None:
+        """Charge the result's size; a result beyond the limit ends the run."""
+        size = len(json.dumps(record.output, ensure_ascii=False).encode("utf-8", "replace"))
+        short = self._state.budget.charge({Dimension.RESULT_BYTES: size}, Metered.HOST)
+        return exhausted(short) if short is not None else None
+
+    def _observe(self, record: IterationRecord | None) -> Observation:
+        return Observation(
+            iteration=iteration_line(record) if record is not None else None,
+            calls=call_lines(record.calls) if record is not None else [],
+            budget=self._state.budget.report(),
+            ending=self._ending,
+        )
+
+    # --- finish --------------------------------------------------------------------------------------------
+
+    async def finish(self, cancelled: Ending | None = None) -> RunResult:
+        """Judge, deliver, close the record. Called again it returns the same result."""
+        if self._result is None:
+            self._ending = cancelled or self._judge()
+            output = self._last_output() if self._ending.outcome is Outcome.ACCEPTED else None
+            deliveries = await self._deliver(output) if self._ending.outcome is Outcome.ACCEPTED else []
+            self._result = self._close(output, deliveries)
+        return self._result
+
+    def _last_output(self) -> Json:
+        returned = [record for record in self._iterations if record.returned]
+        return returned[-1].output if returned else None
+
+    def _judge(self) -> Ending:
+        returned = [record for record in self._iterations if record.returned]
+        last = self._iterations[-1] if self._iterations else None
+        output = returned[-1].output if returned else None
+        faults = validate(output, self._effective.output_validator) if returned else ()
+        return judge(
+            EndFacts(
+                stopped=self._ending,
+                iterations=len(self._iterations),
+                has_output=bool(returned),
+                failure=last.failure if last is not None and last is not (returned[-1:] or [None])[0] else None,
+                output_faults=faults,
+                success=None if not returned or faults else self._success(output),
+                unresolved=tuple(record.call.id for record in self._calls() if record.call.state.value == "UNKNOWN"),
+            )
+        )
+
+    def _success(self, output: Json) -> Any:
+        return self._effective.success.evaluate(self._facts(output))
+
+    def _facts(self, output: Json) -> Mapping[str, Json]:
+        effective = self._effective
+        return {
+            "output": output,
+            "inputs": self._terms.inputs,
+            "params": dict(effective.contract.params),
+            "run": {"id": self.id, "iteration": len(self._iterations)},
+            "checks": {"passed": True},
+            "principal": {"name": effective.principal.name, **effective.principal.claims},
+        }
+
+    async def _deliver(self, output: Json) -> list[dict[str, Json]]:
+        done: list[dict[str, Json]] = []
+        for destination in self._terms.destinations:
+            delivery = await self._parts.deliverer.deliver(self.id, destination, output)
+            done.append(delivery.to_json())
+        return done
+
+    def _close(self, output: Json, deliveries: list[dict[str, Json]]) -> RunResult:
+        ending, state = self._ending, self._state
+        assert ending is not None, "a run is closed with an ending"
+        contract = self._effective.contract
+        result = RunResult(
+            run=self.id,
+            contract=ContractRef(contract.contract, contract.version, self._effective.digest),
+            ending=ending,
+            result=output,
+            iterations=[iteration_line(record) for record in self._iterations],
+            calls=call_lines(self._calls()),
+            budget=state.budget.report(),
+            deliveries=deliveries,
+        )
+        return self._store(result)
+
+    def _store(self, result: RunResult) -> RunResult:
+        raise NotImplementedError
+
+    def _calls(self) -> list[CallRecord]:
+        return [record for iteration in self._iterations for record in iteration.calls]
+
+
+__all__ += ["SnippetRefused"]
