@@ -102,6 +102,9 @@ class Call:
     """Idempotency key; empty where the tool has none."""
     effect: Effect = Effect.WRITE
     state: State = State.RECEIVED
+    ordinal: int = 0
+    """1-based count of equal (lineage, origin, content) over all tasks: what a `derived` key counts by, so that a repair
+    which moves a call to another task meets the same key. 0: take `occurrence`."""
 
     def moved(self, event: Event) -> "Call":
         """The call after `event`. Raises IllegalTransition."""
