@@ -23,7 +23,17 @@ import tool_stubs
 from harness.core.errors import EnvironmentUnavailable
 from harness.sandbox.libraries import Libraries, closure
 
-__all__ = ["BOXLIB", "GATEWAY", "PYTHON", "base_tree", "box_digest", "cache_root", "copy_boxlib", "host_tree"]
+__all__ = [
+    "BOXLIB",
+    "GATEWAY",
+    "PYTHON",
+    "base_tree",
+    "box_digest",
+    "cache_lock",
+    "cache_root",
+    "copy_boxlib",
+    "host_tree",
+]
 
 PYTHON = "/usr/local/bin/python3"
 """The interpreter in the box: the place that the official images use."""
@@ -270,8 +280,18 @@ def _prepare(root: Path) -> None:
 
 
 @contextmanager
-def _locked(root: Path) -> Iterator[None]:
-    descriptor = os.open(root / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+def cache_lock(name: str) -> Iterator[None]:
+    """Hold the lock `name` of the cache: one process at a time makes what others then find."""
+    root = cache_root()
+    with _reported(root):
+        _prepare(root)
+    with _locked(root, f"{name}.lock"):
+        yield
+
+
+@contextmanager
+def _locked(root: Path, name: str = "lock") -> Iterator[None]:
+    descriptor = os.open(root / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
