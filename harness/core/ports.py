@@ -212,6 +212,8 @@ class Reservation:
     """Id of the approval to consume; empty where none is needed."""
     used: Mapping[str, Amount] | None = None
     """The budget's snapshot, reservation included."""
+    again: bool = False
+    """True where a receipt that says UNKNOWN may be taken again: `natural`, or keyed and declared safe."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +273,16 @@ class Store(Protocol):
 
     def append(self, entries: Sequence[Entry], used: Mapping[str, Amount] | None = None) -> None:
         """Add journal lines, with the budget's snapshot. Raises StoreError from a fenced attempt."""
+
+    def note(self, entry: Entry, used: Mapping[str, Amount] | None = None) -> None:
+        """Hand over a line that rides on the next commit, see `flush`. Raises StoreError from a fenced attempt."""
+
+    def is_fenced(self, run: str, attempt: int) -> bool:
+        """True once a line of this attempt was refused because a later one owns the run."""
+
+    @property
+    def pending(self) -> int:
+        """Lines handed over and not yet durable, of all runs of this process."""
 
     def reserve(self, reservation: Reservation) -> KeyTaken | Fence | None:
         """Take key, approval and journal line together; None where it was taken."""

@@ -1,0 +1,95 @@
+"""The journal of one run: what must be durable before the act, and what may wait for the group.
+
+Effects and decisions are committed before they count. Reads share commits: their lines ride on the next one, or on
+a group commit of their own. Every commit carries every answer that was released before it.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+
+from harness.core.budget import Amount
+from harness.core.errors import StoreError
+from harness.core.ports import Entry, Fence, KeyTaken, Receipt, Reservation, Store
+
+__all__ = ["GROUP_LINES", "GROUP_SECONDS", "Journal"]
+
+GROUP_LINES = 64
+"""Lines that make a group commit due: at 20 µs each beside a commit of 120 µs, the commit is a tenth of the cost."""
+GROUP_SECONDS = 0.05
+"""How long a read's line may stay in memory: what a killed host forgets of its reads, which a resume makes again."""
+
+
+class Journal:
+    """Lines of one run under one attempt. Belongs to the loop of the run.
+
+    `used` gives the budget's snapshot, which goes with every line. Every method raises StoreError once a later
+    attempt owns the run.
+    """
+
+    def __init__(
+        self, store: Store, run: str, attempt: int, used: Callable[[], Mapping[str, Amount]] | None = None
+    ) -> None:
+        self._store = store
+        self._run = run
+        self._attempt = attempt
+        self._used = used
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def pending(self) -> int:
+        """Lines not yet durable, of all runs that share the store."""
+        return self._store.pending
+
+    def note(self, entry: Entry) -> None:
+        """Write a line down; it is durable with the next commit, at the latest after `GROUP_SECONDS`."""
+        self._store.note(entry, self._snapshot())
+        self._group()
+
+    def settle(self, entry: Entry, receipt: Receipt | None) -> None:
+        """Write an outcome and its receipt down; nothing outside may learn of it before a commit."""
+        self._store.settle(entry, receipt, self._snapshot())
+        self._group()
+
+    def reserve(self, reservation: Reservation) -> KeyTaken | Fence | None:
+        """Take key, approval and line, durable on return; None where they were taken."""
+        lost = self._store.reserve(reservation)
+        self._committed()
+        return lost
+
+    def commit(self, entries: Sequence[Entry]) -> None:
+        """Write facts that must be durable before they count: a bundle, a decision, a result."""
+        self._store.append(entries, self._snapshot())
+        self._committed()
+
+    def flush(self) -> None:
+        """Make everything that was written down durable."""
+        self._store.flush()
+        self._committed()
+        if self._store.is_fenced(self._run, self._attempt):
+            raise StoreError(f"a later attempt owns the run `{self._run}`", hint="stop this one")
+
+    def _snapshot(self) -> Mapping[str, Amount] | None:
+        return self._used() if self._used is not None else None
+
+    def _group(self) -> None:
+        if self._store.pending >= GROUP_LINES:
+            self.flush()
+        elif self._timer is None:
+            try:
+                loop = asyncio.get_running_loop()
+            except RuntimeError:
+                return
+            self._timer = loop.call_later(GROUP_SECONDS, self._due)
+
+    def _due(self) -> None:
+        """The group's time is up. A fence shows itself on the next line of the run; a full disk on the next flush."""
+        self._timer = None
+        try:
+            self._store.flush()
+        except StoreError:
+            return
+
+    def _committed(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

@@ -1,0 +1,341 @@
+"""The store on SQLite: journal, receipts, runs and audit in one file, one transaction for what belongs together.
+
+The raw driver, because a call must not wait for more than the disk. Works from several processes and threads: every
+write takes SQLite's write lock before it reads (BEGIN IMMEDIATE).
+"""
+
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from harness.core.budget import Amount
+from harness.core.bundle import Bundle, BundleState, Decided, GrantRow, Taken
+from harness.core.clock import Clock, SystemClock, utc_text
+from harness.core.errors import StoreError
+from harness.core.ports import Entry, Fence, KeyTaken, Receipt, ReceiptKey, Reservation, RunRow
+from harness.ledger import bundles
+from harness.ledger.anchors import Anchor, anchor_path, write_anchor
+from harness.ledger.chain import Chain
+from harness.ledger.keys import key_path, load_or_create
+from harness.ledger.opening import connect, explain
+from harness.ledger.tables import (
+    ENTRY_COLUMNS,
+    RECEIPT_COLUMNS,
+    SEQ_BITS,
+    Row,
+    SQLValue,
+    entry_from_row,
+    receipt_from_row,
+    run_from_row,
+    used_from_json,
+)
+from harness.ledger.transaction import Transaction
+
+__all__ = ["SqliteStore"]
+
+T = TypeVar("T")
+
+ANCHOR_LINES = 1000
+"""Lines between two anchors: an anchor costs about one commit, so this adds a thousandth to each."""
+
+_RUN = (
+    "SELECT id, contract, version, digest, principal, created_at, status, attempt, owner, document, ending, caller_key"
+    " FROM runs JOIN run_documents USING (number)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Handed:
+    """A line that was handed over and rides on the next commit."""
+
+    entry: Entry
+    receipt: Receipt | None
+    used: Mapping[str, Amount] | None
+
+
+class SqliteStore:
+    """`harness.core.ports.Store` on one SQLite file.
+
+    `path` is made with mode 0600 where it is missing, its folder with 0700; the audit's key lies beside it.
+    Raises StoreError where the file is open to others, damaged, not ours or of a newer version.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, clock: Clock | None = None, key: bytes | None = None) -> None:
+        self.path = Path(path)
+        self._clock = clock or SystemClock()
+        self._lock = threading.RLock()
+        self._handed: list[_Handed] = []
+        self._handed_receipts: dict[ReceiptKey, Receipt] = {}
+        self._fenced: set[tuple[str, int]] = set()
+        self._db = connect(self.path, self._clock)
+        self._chain = Chain(key if key is not None else load_or_create(key_path(self.path)))
+        self._closed = False
+        self._lines = self._anchored = self._read("SELECT seq FROM head", ()).fetchone()[0]
+
+    # --- runs ----------------------------------------------------------------------------------------------
+
+    def create_run(self, row: RunRow, entries: Sequence[Entry]) -> RunRow:
+        """Store a new run, or return the one that holds the same (principal, caller_key)."""
+
+        def work(tx: Transaction) -> RunRow:
+            if row.caller_key:
+                found = tx.one(f"{_RUN} WHERE principal = ? AND caller_key = ?", (row.principal, row.caller_key))
+                if found is not None:
+                    return run_from_row(found)
+            tx.insert_run(row)
+            tx.write(entries)
+            return row
+
+        return self._write(work)
+
+    def run(self, run: str) -> RunRow | None:
+        """One run; None where there is none of that id."""
+        found = self._read(f"{_RUN} WHERE id = ?", (run,)).fetchone()
+        return None if found is None else run_from_row(found)
+
+    def runs(self, limit: int = 100) -> Sequence[RunRow]:
+        """The newest runs first."""
+        return [run_from_row(row) for row in self._read(f"{_RUN} ORDER BY number DESC LIMIT ?", (limit,))]
+
+    def take_over(self, run: str, owner: str, expected_attempt: int) -> int:
+        """Fence earlier attempts: the new attempt number. Raises StoreError where another was faster."""
+
+        def work(tx: Transaction) -> int:
+            taken = tx.change(
+                "UPDATE runs SET attempt = attempt + 1, owner = ?, status = 'running' "
+                "WHERE id = ? AND attempt = ? AND status <> 'ended'",
+                (owner, run, expected_attempt),
+            )
+            if not taken:
+                raise StoreError(
+                    f"the run `{run}` was taken over or ended by another process",
+                    hint=f"look at it with `harness runs show {run}`",
+                )
+            return expected_attempt + 1
+
+        return self._write(work)
+
+    def finish(self, row: RunRow, entries: Sequence[Entry]) -> None:
+        """Set status, owner and ending, with the last entries. Raises StoreError from a fenced attempt."""
+
+        def work(tx: Transaction) -> None:
+            tx.write(entries)
+            tx.finish_run(row)
+
+        self._write(work)
+
+    # --- journal -------------------------------------------------------------------------------------------
+
+    def append(self, entries: Sequence[Entry], used: Mapping[str, Amount] | None = None) -> None:
+        """Add journal lines, with the budget's snapshot, durable. Raises StoreError from a fenced attempt."""
+        self._write(lambda tx: tx.write(entries, used))
+
+    def note(self, entry: Entry, used: Mapping[str, Amount] | None = None) -> None:
+        """Hand over a line that rides on the next commit, of whatever run. Raises StoreError from a fenced attempt."""
+        self._hand_over(_Handed(entry, None, used))
+
+    def settle(self, entry: Entry, receipt: Receipt | None, used: Mapping[str, Amount] | None = None) -> None:
+        """Record an outcome, and the receipt with it; rides on the next commit."""
+        self._hand_over(_Handed(entry, receipt, used))
+
+    def _hand_over(self, handed: _Handed) -> None:
+        entry = handed.entry
+        with self._lock:
+            if (entry.run, entry.attempt) in self._fenced:
+                raise StoreError(f"a later attempt owns the run `{entry.run}`", hint="stop this one")
+            self._handed.append(handed)
+            if handed.receipt is not None:
+                self._handed_receipts[handed.receipt.key] = handed.receipt
+
+    def reserve(self, reservation: Reservation) -> KeyTaken | Fence | None:
+        """Take key, approval and journal line together; None where it was taken. Commits what was handed over."""
+        return self.reserve_all((reservation,))[0]
+
+    def reserve_all(self, reservations: Sequence[Reservation]) -> list[KeyTaken | Fence | None]:
+        """Several reservations in one commit, each for itself: one that loses does not harm the others."""
+        return self._write(lambda tx: [tx.reserve(reservation) for reservation in reservations])
+
+    def flush(self) -> None:
+        """Make everything handed over so far durable."""
+        if self._handed:
+            self._write(lambda tx: None)
+
+    def is_fenced(self, run: str, attempt: int) -> bool:
+        """True once a line of this attempt was refused because a later one owns the run."""
+        return (run, attempt) in self._fenced
+
+    @property
+    def pending(self) -> int:
+        """Lines handed over and not yet durable, of all runs of this process."""
+        return len(self._handed)
+
+    def receipt(self, key: ReceiptKey) -> Receipt | None:
+        """The outcome under a key; includes what was handed over and is not yet on disk."""
+        with self._lock:
+            found = self._handed_receipts.get(key)
+            if found is not None:
+                return found
+            row = self._read(
+                f"SELECT {RECEIPT_COLUMNS} FROM receipts WHERE tool = ? AND holder = ? AND key = ?",
+                (key.tool, key.holder, key.key),
+            ).fetchone()
+        return None if row is None else receipt_from_row(row)
+
+    def entries(self, run: str) -> Iterator[Entry]:
+        """The journal of a run in order: what is on disk, after a flush."""
+        self.flush()
+        found = self._read("SELECT number, next_seq FROM runs WHERE id = ?", (run,)).fetchone()
+        if found is None:
+            return
+        low, high = found[0] << SEQ_BITS, (found[0] << SEQ_BITS) + found[1]
+        while rows := self._read(
+            f"SELECT {ENTRY_COLUMNS} FROM entries WHERE id > ? AND id < ? ORDER BY id LIMIT 1000", (low, high)
+        ).fetchall():
+            low = rows[-1][0]
+            for row in rows:
+                yield entry_from_row(run, row)
+
+    def used(self, run: str) -> Mapping[str, Amount]:
+        """The last stored budget snapshot of a run."""
+        found = self._read("SELECT used FROM runs WHERE id = ?", (run,)).fetchone()
+        return {} if found is None else used_from_json(found[0])
+
+    # --- waiting for a person ------------------------------------------------------------------------------
+
+    def store_bundle(self, bundle: Bundle, entries: Sequence[Entry]) -> None:
+        """Store a bundle with its journal lines, before anyone hears of it."""
+
+        def work(tx: Transaction) -> None:
+            tx.write(entries)
+            bundles.insert(tx, bundle)
+
+        self._write(work)
+
+    def bundle(self, reference: str) -> Bundle | None:
+        """A bundle by its public reference."""
+        return bundles.by_reference(self._rows, reference)
+
+    def bundle_by_id(self, id_: str) -> Bundle | None:
+        """A bundle by its unguessable id."""
+        return bundles.by_id(self._rows, id_)
+
+    def list_bundles(self, run: str = "", state: BundleState | None = None) -> Sequence[Bundle]:
+        """Bundles of a run, or of all, oldest first."""
+        return bundles.listed(self._rows, run, state)
+
+    def decide(self, decided: Decided) -> Taken:
+        """Take a decision, once, by whoever comes first; its journal line and audit line go with it."""
+        return self._write(lambda tx: bundles.decide(tx, decided))
+
+    def expire(self, run: str = "") -> Sequence[str]:
+        """Close what is past its time, of one run or of all; the references of the bundles that expired now."""
+        return self._write(lambda tx: bundles.expire(tx, run))
+
+    def withdraw(self, run: str, by: str) -> Sequence[str]:
+        """Close the open bundles of a run that was cancelled or ended; their references."""
+        return self._write(lambda tx: bundles.withdraw(tx, run, by))
+
+    def add_grant(self, grant: GrantRow, entries: Sequence[Entry]) -> None:
+        """Store a bounded grant with its journal lines."""
+
+        def work(tx: Transaction) -> None:
+            tx.write(entries)
+            bundles.insert_grant(tx, grant)
+
+        self._write(work)
+
+    def grants(self, run: str, tool: str) -> Sequence[GrantRow]:
+        """Grants that could still cover a call of `tool`, oldest first."""
+        return bundles.live_grants(self._rows, run, tool, self.judged_now())
+
+    # --- time, audit, end ----------------------------------------------------------------------------------
+
+    def judged_now(self) -> float:
+        """The later of now and the high-water mark: what expiry is judged against. Seconds since the epoch."""
+        high: float = self._read("SELECT high FROM head", ()).fetchone()[0]
+        return max(self._clock.now(), high)
+
+    def audit_head(self) -> str:
+        """The end of the audit chain as `LINES:DIGEST`, for reports and anchors."""
+        seq, mac = self._read("SELECT seq, mac FROM head", ()).fetchone()
+        return f"{seq}:{mac.hex()}"
+
+    def anchor(self) -> None:
+        """Write the end of the chain down outside the database. Raises StoreError."""
+        seq, mac = self._read("SELECT seq, mac FROM head", ()).fetchone()
+        at = utc_text(self._clock.now())
+        write_anchor(anchor_path(self.path), Anchor(seq, mac, at, self._chain.anchor_seal(seq, mac, at)))
+        self._anchored = seq
+
+    def close(self) -> None:
+        """Flush and let go. A second call does nothing."""
+        with self._lock:
+            if self._closed:
+                return
+            try:
+                self.flush()
+                if self._lines > self._anchored:
+                    self.anchor()
+            finally:
+                self._closed = True
+                self._db.close()
+
+    # --- the two ways to the file --------------------------------------------------------------------------
+
+    def _rows(self, sql: str, values: Sequence[SQLValue]) -> list[Row]:
+        return self._read(sql, values).fetchall()
+
+    def _read(self, sql: str, values: Sequence[SQLValue]) -> sqlite3.Cursor:
+        try:
+            with self._lock:
+                return self._db.execute(sql, values)
+        except sqlite3.Error as error:
+            raise explain(error, self.path) from error
+
+    def _write(self, work: Callable[[Transaction], T]) -> T:
+        """Run `work` in one transaction, after what was handed over; all of it or nothing."""
+        with self._lock:
+            try:
+                self._db.execute("BEGIN IMMEDIATE")
+                tx = Transaction(self._db, self._chain, self._clock)
+                fenced = self._write_handed(tx)
+                result = work(tx)
+                tx.finish()
+                self._db.execute("COMMIT")
+                self._lines = tx.lines
+            except sqlite3.Error as error:
+                self._roll_back()
+                raise explain(error, self.path) from error
+            except BaseException:
+                self._roll_back()
+                raise
+            self._fenced |= fenced
+            self._handed.clear()
+            self._handed_receipts.clear()
+            if self._lines - self._anchored >= ANCHOR_LINES:
+                self.anchor()
+            return result
+
+    def _write_handed(self, tx: Transaction) -> set[tuple[str, int]]:
+        """Write what was handed over; lines of attempts that a later one has fenced are dropped, and told."""
+        fenced: set[tuple[str, int]] = set()
+        for handed in self._handed:
+            place = (handed.entry.run, handed.entry.attempt)
+            if place in fenced:
+                continue
+            try:
+                tx.write((handed.entry,), handed.used)
+            except StoreError:
+                fenced.add(place)
+                continue
+            if handed.receipt is not None:
+                tx.put_receipt(handed.receipt)
+        return fenced
+
+    def _roll_back(self) -> None:
+        if not self._closed and self._db.in_transaction:
+            self._db.execute("ROLLBACK")
