@@ -4,7 +4,7 @@ It puts rooms together and holds no rule of its own: rules live in `enforcement`
 """
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable
 from typing import Protocol
 
 from harness.core.budget import Amount, Metered, Shortage
@@ -13,7 +13,7 @@ from harness.core.canonical import digest
 from harness.core.ending import Ending, ReasonCode
 from harness.core.ending import Outcome as RunOutcome
 from harness.core.errors import HostileInput
-from harness.core.ports import Fence, KeyTaken, Outcome, Receipt, ReceiptKey, Reservation
+from harness.core.ports import Fence, KeyTaken, Outcome, Receipt, Reservation
 from harness.core.state import Event, State
 from harness.core.verdict import Code, Decision, Verdict
 from harness.enforcement.pipeline import Decided, decide, refusal
@@ -27,7 +27,7 @@ from harness.run.record import CallRecord
 from harness.run.state import RunState
 from harness.run.view import DeskView
 
-__all__ = ["Desk", "Seat"]
+__all__ = ["Desk", "Seat", "exhausted"]
 
 
 class Seat(Protocol):
@@ -84,6 +84,8 @@ class Desk:
         place = (frame.task, content)
         occurrence = self._occurrences.get(place, 0) + 1
         self._occurrences[place] = occurrence
+        ordinal = self._run.ordinals.get(content, 0) + 1
+        self._run.ordinals[content] = ordinal
         return Call(
             id=f"{self._iteration}.{frame.id}",
             run=run.id,
@@ -97,6 +99,7 @@ class Desk:
             content=content,
             occurrence=occurrence,
             received_at=run.clock.now(),
+            ordinal=ordinal,
         )
 
     # --- decide --------------------------------------------------------------------------------------------
@@ -106,7 +109,7 @@ class Desk:
         record.call, record.verdict, record.request = decided.call, decided.verdict, decided.request
         decision = decided.verdict.decision
         if decision is Decision.ALLOW:
-            self._allow(record)
+            self._allow(record, decided)
         elif decision is Decision.DENY:
             self._deny(record, decided.verdict)
         elif decision is Decision.REPLAY:
@@ -139,7 +142,9 @@ class Desk:
         assert receipt is not None, "a replay is answered by a receipt or by a call in flight"
         record.call = record.call.moved(Event.REPLAY)
         short = self._charge_refusal(record)
-        self._release(record, Event.REPLAY, receipt_answer(receipt, self._run.grant(record.call.tool)))
+        self._release(
+            record, Event.REPLAY, receipt_answer(receipt, self._run.grant(record.call.tool), self._run.data_classes)
+        )
         if short is not None:
             self._exhausted(short)
 
@@ -154,13 +159,13 @@ class Desk:
 
     # --- do ------------------------------------------------------------------------------------------------
 
-    def _allow(self, record: CallRecord) -> None:
+    def _allow(self, record: CallRecord, decided: Decided) -> None:
         short = self._run.budget.reserve(record.request)
         if short is not None:
             self._deny(record, Verdict(Decision.DENY, Code.BUDGET_EXHAUSTED, (str(short),)))
             return
         record.call = record.call.moved(Event.RESERVE)
-        if record.call.effect is not Effect.READ and not self._take(record):
+        if record.call.effect is not Effect.READ and not self._take(record, decided.approval):
             return
         record.call = record.call.moved(Event.DISPATCH)
         self._run.in_flight(record.call)
@@ -172,7 +177,7 @@ class Desk:
         self._tasks[task] = record
         task.add_done_callback(self._tasks.pop)
 
-    def _take(self, record: CallRecord) -> bool:
+    def _take(self, record: CallRecord, approval: str) -> bool:
         """Take key, approval and journal line in one transaction. False where the call went another way."""
         call = record.call.moved(Event.DISPATCH)
         entry = call_entry(
@@ -182,7 +187,7 @@ class Desk:
             Reservation(
                 entry=entry,
                 receipt=receipt_for(call, self._run.holder, State.DISPATCHED, entry.at),
-                approval=self._view.approval_id(call),
+                approval=approval,
                 used=self._run.budget.snapshot(),
             )
         )
@@ -315,11 +320,3 @@ def exhausted(short: Shortage) -> Ending:
     """The ending of a run whose budget is spent."""
     data = (("dimension", short.dimension), ("limit", str(short.limit)), ("amount", str(short.amount)))
     return Ending(RunOutcome.REJECTED, ReasonCode.BUDGET_EXHAUSTED, str(short), data)
-
-
-def in_flight_key(call: Call, holder: str) -> ReceiptKey | None:
-    """Where a call's key lives; None for a call without one."""
-    return ReceiptKey(call.tool, holder, call.key) if call.key else None
-
-
-Limits = Mapping[str, Amount]

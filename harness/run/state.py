@@ -9,6 +9,7 @@ from harness.core.call import Call
 from harness.core.canonical import canonical
 from harness.core.clock import Clock
 from harness.core.ports import Backend, Store
+from harness.core.state import State
 from harness.enforcement.facts import Compiled
 from harness.executor.execute import Executor
 from harness.ledger.journal import Journal
@@ -50,10 +51,14 @@ class RunState:
         self.executor = parts.executor
         self.compiled = Compiled(terms)
         self.budget = Budget(self.effective.limits)
-        self.journal = Journal(parts.store, terms.run, attempt)
+        self.journal = Journal(parts.store, terms.run, attempt, self.budget.snapshot)
         self.holder = self.effective.principal.holder
         self.flying: dict[tuple[str, str], str] = {}
         """Calls with a key that are dispatched and not ended, by (tool, key)."""
+        self.unknown: dict[tuple[str, str], str] = {}
+        """Calls whose ending is not known, by (lineage, content)."""
+        self.ordinals: dict[str, int] = {}
+        """How often each content was asked for in this lineage, over all tasks."""
         self._wall_started = 0.0
         self._wall_used = 0.0
 
@@ -76,9 +81,11 @@ class RunState:
             self.flying[call.tool, call.key] = call.id
 
     def landed(self, call: Call) -> None:
-        """Forget a call that has ended."""
+        """Forget a call that has ended; remember one whose ending is not known."""
         if call.key:
             self.flying.pop((call.tool, call.key), None)
+        if call.state is State.UNKNOWN:
+            self.unknown[call.lineage, call.content] = call.id
 
     def arguments_json(self, call: Call) -> bytes:
         """The arguments as the journal keeps them."""

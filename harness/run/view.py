@@ -34,9 +34,9 @@ class DeskView:
         """What a person has said of `call`; nothing, until decisions are taken here."""
         return NO_APPROVAL
 
-    def approval_id(self, call: Call) -> str:
-        """Id of the approval that the reservation consumes; empty where none is needed."""
-        return ""
+    def unknown(self, call: Call) -> str:
+        """Id of another call of this lineage with the same content whose ending is not known."""
+        return self._run.unknown.get((call.lineage, call.content), "")
 
     def remember(self, receipt: Receipt) -> None:
         """A receipt that a lost reservation showed."""
