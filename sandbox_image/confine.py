@@ -10,12 +10,13 @@ import errno
 import os
 import resource
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 __all__ = ["Boot", "ConfinementFailed", "confine"]
 
 Boot = dict[str, Any]
-"""The box's one JSON argument, made by the host: `fd` or `connect`, `filter`, `landlock`, `rlimits`, `expect`."""
+"""The one JSON argument, made by the host: `fd` or `connect`, `groups`, `filter`, `landlock`, `rlimits`, `expect`."""
 
 PR_SET_DUMPABLE, PR_GET_DUMPABLE = 4, 3
 PR_SET_NO_NEW_PRIVS = 38
@@ -65,6 +66,8 @@ _libc.syscall.restype = ctypes.c_long
 
 def confine(boot: Boot, channel: int) -> None:
     """Give everything up but the open descriptor `channel`. Raises ConfinementFailed; then the process must end."""
+    enter_groups(boot.get("groups", ()))
+    os.environ.clear()
     close_descriptors(channel)
     forbid_tracing()
     forbid_new_privileges()
@@ -74,6 +77,12 @@ def confine(boot: Boot, channel: int) -> None:
     install_filter(base64.b64decode(boot["filter"]))
     assert_expected(boot["expect"])
     silence(channel)
+
+
+def enter_groups(entrances: Sequence[int]) -> None:
+    """Move into the box's control group, so that everything from here on is counted and limited."""
+    for entrance in entrances:
+        os.write(entrance, b"0")
 
 
 def close_descriptors(channel: int) -> None:

@@ -11,7 +11,18 @@ from functools import lru_cache
 from harness.sandbox.seccomp import inner_filter
 from harness.sandbox.spec import SandboxSpec
 
-__all__ = ["READ_PATHS", "WORK_FOLDER", "WRITE_PATHS", "Channel", "Connect", "Inherited", "Walls", "boot_argument"]
+__all__ = [
+    "READ_PATHS",
+    "WORK_FOLDER",
+    "WRITE_PATHS",
+    "Channel",
+    "Connect",
+    "Inherited",
+    "Walls",
+    "address_space",
+    "boot_argument",
+    "limits",
+]
 
 MIB = 1 << 20
 CPU_GRACE_SECONDS = 3
@@ -60,12 +71,16 @@ class Walls:
 
 
 @lru_cache(maxsize=64)
-def boot_argument(spec: SandboxSpec, channel: Channel, walls: Walls) -> str:
-    """The argument, as `sandbox_image.confine` reads it."""
+def boot_argument(spec: SandboxSpec, channel: Channel, walls: Walls, groups: tuple[int, ...] = ()) -> str:
+    """The argument, as `sandbox_image.confine` reads it.
+
+    `groups`: descriptors that the box inherits and through which it enters its control group.
+    """
     opening = {"fd": channel.descriptor} if isinstance(channel, Inherited) else {"connect": channel.path}
     return json.dumps(
         {
             **opening,
+            "groups": groups,
             "filter": base64.b64encode(inner_filter(single=walls.single)).decode("ascii"),
             "landlock": {"read": READ_PATHS, "write": WRITE_PATHS, "required": walls.landlock},
             "rlimits": {name: [value, value] for name, value in limits(spec, walls).items()},

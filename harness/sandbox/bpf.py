@@ -7,7 +7,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-__all__ = ["EAGAIN", "ENOSYS", "EPERM", "Action", "Allow", "Deny", "Test", "assemble", "simulate"]
+__all__ = ["EAGAIN", "ENOSYS", "EPERM", "Action", "Allow", "Deny", "When", "assemble", "simulate"]
 
 EPERM, EAGAIN, ENOSYS = 1, 11, 38
 
@@ -29,7 +29,7 @@ _Instruction = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class When:
     """True where the argument, masked, is one of the values; what the mask leaves of the high half must be zero."""
 
     argument: int
@@ -43,7 +43,7 @@ class Test:
 class Allow:
     """Let the call through where every test holds; without tests, always."""
 
-    tests: tuple[Test, ...] = ()
+    tests: tuple[When, ...] = ()
     otherwise: int = EPERM
     """Error number where a test does not hold."""
 
@@ -114,7 +114,7 @@ def _leaf(action: Action) -> list[_Instruction]:
     ]
 
 
-def _condition(test: Test) -> list[_Instruction]:
+def _condition(test: When) -> list[_Instruction]:
     if not test.values or any(not 0 <= value <= _LOW for value in test.values):
         raise ValueError("a test needs values, each below 2^32")
     code: list[_Instruction] = []

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from harness.core.errors import EnvironmentUnavailable
-from harness.sandbox.bpf import EAGAIN, ENOSYS, EPERM, Action, Allow, Deny, Test, assemble
+from harness.sandbox.bpf import EAGAIN, ENOSYS, EPERM, Action, Allow, Deny, When, assemble
 from harness.sandbox.syscalls import ARCHITECTURES, Architecture
 
 __all__ = ["RULES", "Rule", "Stage", "architecture", "docker_profile", "inner_filter", "outer_filter"]
@@ -69,8 +69,8 @@ RULES: tuple[Rule, ...] = (
     Rule("link linkat symlink symlinkat chmod fchmod fchmodat utime utimes utimensat", "shutil, zipfile, tarfile"),
     Rule("truncate ftruncate fsync fdatasync flock fadvise64 sendfile", "file objects, sqlite3, shutil"),
     Rule("pipe pipe2", "wake-ups between threads; no larger than the default, see fcntl"),
-    Rule("fcntl", "descriptor flags and record locks", action=Allow((Test(1, _FCNTL),))),
-    Rule("ioctl", "io.open asks for a terminal; sockets turn non-blocking", action=Allow((Test(1, _IOCTL),))),
+    Rule("fcntl", "descriptor flags and record locks", action=Allow((When(1, _FCNTL),))),
+    Rule("ioctl", "io.open asks for a terminal; sockets turn non-blocking", action=Allow((When(1, _IOCTL),))),
     Rule("mmap mprotect munmap mremap madvise brk", "memory; extension modules are mapped executable"),
     Rule("rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending rt_sigtimedwait rt_sigsuspend", "signal handling"),
     Rule("sigaltstack restart_syscall kill tkill tgkill alarm setitimer getitimer pause", "signals inside the box"),
@@ -84,37 +84,37 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "prlimit64",
         "the C library reads limits with it; changing one is for the start",
-        action=Allow((Test(0, (0,)), Test(2, (0,)))),
+        action=Allow((When(0, (0,)), When(2, (0,)))),
     ),
     Rule("exit exit_group wait4 waitid setsid setpgid", "ending, and waiting for what was forked"),
     Rule("recvfrom sendmsg recvmsg shutdown getsockname getpeername getsockopt", "the channel"),
-    Rule("sendto", "the channel; never to an address", action=Allow((Test(4, (0,)),))),
+    Rule("sendto", "the channel; never to an address", action=Allow((When(4, (0,)),))),
     Rule(
         "socketpair",
         "asyncio wakes itself through a pair; a stream pair has no way to a third party",
-        action=Allow((Test(0, (_AF_UNIX,)), Test(1, (_SOCK_STREAM,), _SOCK_TYPE))),
+        action=Allow((When(0, (_AF_UNIX,)), When(1, (_SOCK_STREAM,), _SOCK_TYPE))),
     ),
     Rule("clone3", "its flags lie in memory, unseen; the C library falls back to clone", action=Deny(ENOSYS)),
     Rule("fork vfork", "processes", Stage.FORK),
-    Rule("clone", "threads and processes; no namespaces", Stage.FORK, Allow((Test(0, (0,), _NEW_NAMESPACES),))),
+    Rule("clone", "threads and processes; no namespaces", Stage.FORK, Allow((When(0, (0,), _NEW_NAMESPACES),))),
     Rule("fork vfork", "as at a limit of processes", Stage.THREAD, Deny(EAGAIN)),
     Rule(
         "clone",
         "threads alone",
         Stage.THREAD,
-        Allow((Test(0, (_CLONE_THREAD,), _NEW_NAMESPACES | _CLONE_THREAD),), otherwise=EAGAIN),
+        Allow((When(0, (_CLONE_THREAD,), _NEW_NAMESPACES | _CLONE_THREAD),), otherwise=EAGAIN),
     ),
     Rule("execve arch_prctl set_tid_address", "the box's Python is started behind the outer filter", Stage.START),
     Rule("prctl seccomp", "dumpable off, no new privileges, the inner filter", Stage.START),
     Rule("landlock_create_ruleset landlock_add_rule landlock_restrict_self", "Landlock", Stage.START),
-    Rule("unshare", "asks the kernel whether there is one thread", Stage.START, Allow((Test(0, (_CLONE_THREAD,)),))),
+    Rule("unshare", "asks the kernel whether there is one thread", Stage.START, Allow((When(0, (_CLONE_THREAD,)),))),
     Rule("setrlimit", "the box's own limits", Stage.START),
-    Rule("prlimit64", "the box's own limits", Stage.START, Allow((Test(0, (0,)),))),
+    Rule("prlimit64", "the box's own limits", Stage.START, Allow((When(0, (0,)),))),
     Rule(
         "socket",
         "the gateway's socket",
         Stage.CONNECT,
-        Allow((Test(0, (_AF_UNIX,)), Test(1, (_SOCK_STREAM,), _SOCK_TYPE))),
+        Allow((When(0, (_AF_UNIX,)), When(1, (_SOCK_STREAM,), _SOCK_TYPE))),
     ),
     Rule("connect setsockopt", "the gateway's socket", Stage.CONNECT),
     Rule("capget capset setuid setgid setgroups", "runc gives its rights up behind the filter", Stage.ENGINE),
@@ -191,7 +191,7 @@ def _entries(name: str, action: Action) -> Iterator[dict[str, Any]]:
         yield {**entry, "args": args} if args else entry
 
 
-def _argument(test: Test, value: int) -> dict[str, Any]:
+def _argument(test: When, value: int) -> dict[str, Any]:
     if test.mask == 0xFFFFFFFF_FFFFFFFF:
         return {"index": test.argument, "value": value, "op": "SCMP_CMP_EQ"}
     return {"index": test.argument, "value": test.mask, "valueTwo": value, "op": "SCMP_CMP_MASKED_EQ"}

@@ -1,0 +1,43 @@
+"""Bubblewrap's argument vector for one box. Pure."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.sandbox.boot import WORK_FOLDER
+from harness.sandbox.bwrap_program import NAMESPACES
+from harness.sandbox.spec import SandboxSpec
+from harness.sandbox.tree import BOXLIB, PYTHON
+
+__all__ = ["BOX_USER", "Inherit", "arguments"]
+
+MIB = 1 << 20
+BOX_USER = 1000
+"""User and group as the box sees them; outside they are a user without rights."""
+DEVICES_BYTES = 4096
+"""Size of /dev, which holds one mount point and is read-only once that is made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inherit:
+    """Descriptors that bubblewrap takes over."""
+
+    seccomp: int
+    """Read end of a pipe with the outer filter."""
+    info: int
+    """Write end of a pipe: bubblewrap tells the first process's id."""
+
+
+def arguments(program: Path, tree: Path, spec: SandboxSpec, inherit: Inherit, boot: str) -> list[str]:
+    """The command: every wall that bubblewrap makes, then the box's Python."""
+    return [
+        str(program),
+        *NAMESPACES,
+        *("--uid", str(BOX_USER), "--gid", str(BOX_USER), "--hostname", "box"),
+        *("--die-with-parent", "--new-session", "--as-pid-1", "--clearenv", "--cap-drop", "ALL"),
+        *("--ro-bind", str(tree), "/"),
+        *("--size", str(spec.disk_mb * MIB), "--tmpfs", WORK_FOLDER),
+        *("--size", str(DEVICES_BYTES), "--tmpfs", "/dev", "--dev-bind", "/dev/null", "/dev/null"),
+        *("--remount-ro", "/dev", "--chdir", WORK_FOLDER),
+        *("--seccomp", str(inherit.seccomp), "--info-fd", str(inherit.info)),
+        *("--", PYTHON, "-I", "-B", f"{BOXLIB}/boot.py", boot),
+    ]

@@ -1,0 +1,224 @@
+"""Where control groups for boxes can be made on this machine, version 1 or 2; making them, and sweeping old ones.
+
+Where none can be had `find` gives None, and the box is made as a single process instead.
+"""
+
+import itertools
+import os
+import re
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from harness.core.errors import EnvironmentUnavailable
+from harness.sandbox.cgroup_files import Group, Group1, Group2
+from harness.sandbox.spec import SandboxSpec
+
+__all__ = ["Located", "Parent", "find", "locate"]
+
+MIB = 1 << 20
+PERIOD_US = 100_000
+"""Of the processor quota: the kernel's own default; shorter ones cost more, longer ones stall longer."""
+REMOVE_SECONDS = 1.0
+"""A killed tree leaves its group within a few ms; what takes longer is left to the next start's sweep."""
+PREFIX = "execution-harness"
+_CONTROLLERS_1 = ("memory", "pids", "cpu", "cpuacct", "freezer")
+_NEEDED = ("memory", "pids")
+_serial = itertools.count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """Where this process stands in the hierarchies that are mounted."""
+
+    version1: Mapping[str, Path]
+    """Own folder by controller."""
+    version2: Path | None
+    """Own folder."""
+    mount2: Path | None
+    """Where the unified hierarchy is mounted."""
+
+
+def locate(mountinfo: str, membership: str) -> Located:
+    """Read `/proc/self/mountinfo` and `/proc/self/cgroup`. Pure."""
+    own: dict[str, str] = {}
+    for line in membership.splitlines():
+        _, controllers, path = line.split(":", 2)
+        own.update(dict.fromkeys(controllers.split(","), path))
+    version1: dict[str, Path] = {}
+    version2 = mount2 = None
+    for line in mountinfo.splitlines():
+        left, _, right = line.partition(" - ")
+        root, mount = (_unescape(field) for field in left.split()[3:5])
+        kind, _, options = right.split()[:3]
+        if kind == "cgroup":
+            for controller in options.split(","):
+                if controller in _CONTROLLERS_1 and controller in own:
+                    version1.setdefault(controller, _below(mount, root, own[controller]))
+        elif kind == "cgroup2" and version2 is None:
+            mount2 = Path(mount)
+            version2 = _below(mount, root, own.get("", "/"))
+    return Located(version1, version2, mount2)
+
+
+def _unescape(field: str) -> str:
+    return re.sub(r"\\(\d{3})", lambda hit: chr(int(hit.group(1), 8)), field)
+
+
+def _below(mount: str, root: str, path: str) -> Path:
+    """The folder of `path` under a mount that shows the hierarchy from `root` on."""
+    inner = os.path.relpath(path, root)
+    return Path(mount) if inner.startswith("..") else Path(os.path.normpath(os.path.join(mount, inner)))
+
+
+class Parent(Protocol):
+    """A place at which groups can be made."""
+
+    def create(self, spec: SandboxSpec) -> Group:
+        """A new group that holds the limits of `spec`. Raises EnvironmentUnavailable where one cannot be set."""
+
+    def sweep(self) -> int:
+        """Remove the groups of hosts that are gone; how many."""
+
+
+def find(located: Located | None = None) -> Parent | None:
+    """Where groups for boxes can be made by this process, or None."""
+    if located is None:
+        located = locate(Path("/proc/self/mountinfo").read_text(), Path("/proc/self/cgroup").read_text())
+    if all(name in located.version1 and os.access(located.version1[name], os.W_OK) for name in _NEEDED):
+        return _Parent1({name: path for name, path in located.version1.items() if os.access(path, os.W_OK)})
+    if located.version2 is not None and located.mount2 is not None:
+        for folder in (located.version2, *located.version2.parents):
+            if _delegates(folder):
+                return _Parent2(folder)
+            if folder == located.mount2:
+                break
+    return None
+
+
+def _delegates(folder: Path) -> bool:
+    """Whether children of `folder` have the controllers, and this process may make some and move there."""
+    try:
+        given = (folder / "cgroup.subtree_control").read_text().split()
+    except OSError:
+        return False
+    return (
+        all(name in given for name in _NEEDED)
+        and os.access(folder, os.W_OK)
+        and os.access(folder / "cgroup.procs", os.W_OK)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Parent1:
+    """Groups below this process's own place in each hierarchy, so that its own limits hold for them too."""
+
+    folders: Mapping[str, Path]
+
+    def create(self, spec: SandboxSpec) -> Group:
+        name = _name()
+        made = {controller: _make(parent / name) for controller, parent in self.folders.items()}
+        group = Group1(made)
+        try:
+            memory = str(spec.memory_mb * MIB)
+            _write(made["memory"] / "memory.limit_in_bytes", memory)
+            if (made["memory"] / "memory.memsw.limit_in_bytes").exists():
+                _write(made["memory"] / "memory.memsw.limit_in_bytes", memory)
+            else:
+                _write(made["memory"] / "memory.swappiness", "0")
+            _write(made["pids"] / "pids.max", str(spec.pids))
+            if "cpu" in made:
+                _write(made["cpu"] / "cpu.cfs_period_us", str(PERIOD_US))
+                _write(made["cpu"] / "cpu.cfs_quota_us", str(int(spec.cpus * PERIOD_US)))
+        except EnvironmentUnavailable:
+            group.remove()
+            raise
+        return group
+
+    def sweep(self) -> int:
+        gone = {folder.name for parent in self.folders.values() for folder in _abandoned(parent)}
+        for name in gone:
+            _end(Group1({controller: parent / name for controller, parent in self.folders.items()}))
+        return len(gone)
+
+
+@dataclass(frozen=True, slots=True)
+class _Parent2:
+    """Groups below the nearest folder of the unified hierarchy that hands the controllers on."""
+
+    folder: Path
+
+    def create(self, spec: SandboxSpec) -> Group:
+        made = _make(self.folder / _name())
+        group = Group2(made)
+        try:
+            _write(made / "memory.max", str(spec.memory_mb * MIB))
+            if (made / "memory.swap.max").exists():
+                _write(made / "memory.swap.max", "0")
+            _write(made / "memory.oom.group", "1")
+            _write(made / "pids.max", str(spec.pids))
+            if (made / "cpu.max").exists():
+                _write(made / "cpu.max", f"{int(spec.cpus * PERIOD_US)} {PERIOD_US}")
+        except EnvironmentUnavailable:
+            group.remove()
+            raise
+        return group
+
+    def sweep(self) -> int:
+        gone = list(_abandoned(self.folder))
+        for folder in gone:
+            _end(Group2(folder))
+        return len(gone)
+
+
+def _name() -> str:
+    """Whose group it is stands in its name: pid namespace, process id and start time of the host."""
+    pid = os.getpid()
+    return f"{PREFIX}-{_namespace()}-{pid}-{_started(pid)}-{next(_serial)}"
+
+
+def _namespace() -> int:
+    return os.stat("/proc/self/ns/pid").st_ino
+
+
+def _started(pid: int) -> int:
+    """Clock ticks from boot to the start of a process; 0 where it is gone."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+    except (OSError, ValueError):
+        return 0
+
+
+def _abandoned(parent: Path) -> Iterator[Path]:
+    """Groups whose host, in this process's pid namespace, is proven gone."""
+    for folder in parent.glob(f"{PREFIX}-{_namespace()}-*"):
+        parts = folder.name.rsplit("-", 3)
+        if len(parts) == 4 and parts[1].isdigit() and _started(int(parts[1])) != int(parts[2]):
+            yield folder
+
+
+def _end(group: Group) -> None:
+    group.kill()
+    deadline = time.monotonic() + REMOVE_SECONDS
+    while not group.remove() and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+def _make(folder: Path) -> Path:
+    try:
+        folder.mkdir()
+    except OSError as error:
+        raise EnvironmentUnavailable(f"no control group for the box: {error}") from None
+    return folder
+
+
+def _write(file: Path, value: str) -> None:
+    try:
+        file.write_text(value)
+    except OSError as error:
+        raise EnvironmentUnavailable(
+            f"the limit `{file.name}` of the box cannot be set to {value}: {error.strerror}",
+            hint="run `harness doctor`: it says which controllers this process may use",
+        ) from None
