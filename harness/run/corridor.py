@@ -5,7 +5,7 @@ One instance is one run on one host. Rooms hold the rules; this file holds the o
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
 
 from tool_stubs.generate import Stubs, generate
 
@@ -15,8 +15,8 @@ from harness.core.budget import Dimension, Metered
 from harness.core.call import Json
 from harness.core.canonical import canonical
 from harness.core.ending import Ending, Outcome, ReasonCode
-from harness.core.errors import SnippetRefused
-from harness.core.ports import RunRow
+from harness.core.ports import Entry, RunRow
+from harness.core.state import FINAL, State
 from harness.language.check import Checked, check
 from harness.output.validate import validate
 from harness.registry.catalog import surface
@@ -140,10 +140,13 @@ class Corridor:
     async def finish(self, cancelled: Ending | None = None) -> RunResult:
         """Judge, deliver, close the record. Called again it returns the same result."""
         if self._result is None:
-            self._ending = cancelled or self._judge()
-            output = self._last_output() if self._ending.outcome is Outcome.ACCEPTED else None
-            deliveries = await self._deliver(output) if self._ending.outcome is Outcome.ACCEPTED else []
-            self._result = self._close(output, deliveries)
+            self._ending = ending = cancelled or self._judge()
+            output = self._last_output() if ending.outcome is Outcome.ACCEPTED else None
+            self._record_ending(ending, output)
+            deliveries = await self._deliver(output) if ending.outcome is Outcome.ACCEPTED else []
+            result = self._document(ending, output, deliveries)
+            self._close(result)
+            self._result = replace(result, audit_head=self._parts.store.audit_head())
         return self._result
 
     def _last_output(self) -> Json:
@@ -151,24 +154,25 @@ class Corridor:
         return returned[-1].output if returned else None
 
     def _judge(self) -> Ending:
-        returned = [record for record in self._iterations if record.returned]
         last = self._iterations[-1] if self._iterations else None
-        output = returned[-1].output if returned else None
-        faults = validate(output, self._effective.output_validator) if returned else ()
+        has_output = any(record.returned for record in self._iterations)
+        output = self._last_output()
+        faults = validate(output, self._effective.output_validator) if has_output else ()
+        calls = [record.call for record in self._calls()]
         return judge(
             EndFacts(
                 stopped=self._ending,
                 iterations=len(self._iterations),
-                has_output=bool(returned),
-                failure=last.failure if last is not None and last is not (returned[-1:] or [None])[0] else None,
+                has_output=has_output,
+                failure=last.failure if last is not None else None,
                 output_faults=faults,
-                success=None if not returned or faults else self._success(output),
-                unresolved=tuple(record.call.id for record in self._calls() if record.call.state.value == "UNKNOWN"),
+                success=self._effective.success.evaluate(self._facts(output)) if has_output and not faults else None,
+                unresolved=tuple(call.id for call in calls if call.state is State.UNKNOWN),
+                open_calls=tuple(
+                    call.id for call in calls if call.state not in FINAL and call.state is not State.UNKNOWN
+                ),
             )
         )
-
-    def _success(self, output: Json) -> Any:
-        return self._effective.success.evaluate(self._facts(output))
 
     def _facts(self, output: Json) -> Mapping[str, Json]:
         effective = self._effective
@@ -182,33 +186,46 @@ class Corridor:
         }
 
     async def _deliver(self, output: Json) -> list[dict[str, Json]]:
+        """The accepted result is durable before it leaves; each destination says what became of it."""
         done: list[dict[str, Json]] = []
         for destination in self._terms.destinations:
             delivery = await self._parts.deliverer.deliver(self.id, destination, output)
             done.append(delivery.to_json())
         return done
 
-    def _close(self, output: Json, deliveries: list[dict[str, Json]]) -> RunResult:
-        ending, state = self._ending, self._state
-        assert ending is not None, "a run is closed with an ending"
+    def _document(self, ending: Ending, output: Json, deliveries: list[dict[str, Json]]) -> RunResult:
         contract = self._effective.contract
-        result = RunResult(
+        return RunResult(
             run=self.id,
             contract=ContractRef(contract.contract, contract.version, self._effective.digest),
             ending=ending,
             result=output,
             iterations=[iteration_line(record) for record in self._iterations],
             calls=call_lines(self._calls()),
-            budget=state.budget.report(),
+            budget=self._state.budget.report(),
             deliveries=deliveries,
+            audit_head=self._parts.store.audit_head(),
+            notes=(f"box: {self._parts.backend.name}",),
         )
-        return self._store(result)
 
-    def _store(self, result: RunResult) -> RunResult:
-        raise NotImplementedError
+    def _record_ending(self, ending: Ending, output: Json) -> None:
+        """The ending and the result become durable before anything is delivered."""
+        detail: dict[str, Json] = {
+            "outcome": ending.outcome.value,
+            "reason": ending.reason.value,
+            "detail": ending.detail,
+            "result": output,
+        }
+        self._state.journal.commit([self._fact("ended", detail)])
+
+    def _close(self, result: RunResult) -> None:
+        status = "paused" if result.reason in (ReasonCode.PAUSED, ReasonCode.ESCALATED) else "ended"
+        row = replace(self._row, status=status, owner="", ending=canonical(result.to_json()))
+        self._parts.store.finish(row, [self._fact("delivery", dict(delivery)) for delivery in result.deliveries])
+
+    def _fact(self, kind: str, detail: dict[str, Json]) -> Entry:
+        state = self._state
+        return fact_entry(state.where(len(self._iterations)), kind, state.clock.now(), detail)
 
     def _calls(self) -> list[CallRecord]:
         return [record for iteration in self._iterations for record in iteration.calls]
-
-
-__all__ += ["SnippetRefused"]

@@ -14,7 +14,7 @@ from harness.core.budget import Dimension, Metered
 from harness.core.call import Answer, Json
 from harness.core.ending import Ending, Outcome, ReasonCode
 from harness.core.errors import EnvironmentUnavailable, HostileInput
-from harness.core.ports import Box, BoxExit, ExitKind
+from harness.core.ports import Box, BoxExit, Entry, ExitKind
 from harness.gateway.messages import CallFrame, Failed, Hello, Idle, Print, Result, Start
 from harness.gateway.server import Connection, attach
 from harness.gateway.session import Session, WireLimits
@@ -274,7 +274,7 @@ class Iteration:
         if self.record.ending is None:
             self.record.ending = ending
 
-    def _fact(self, kind: str, detail: dict[str, Json]):  # type: ignore[no-untyped-def]
+    def _fact(self, kind: str, detail: dict[str, Json]) -> Entry:
         return fact_entry(self._run.where(self.record.number), kind, self._run.clock.now(), detail)
 
 

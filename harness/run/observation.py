@@ -36,7 +36,7 @@ class Observation:
                 line.id for line in self.calls if line.effect != "read" and line.state in ("SUCCEEDED", "PARTIAL")
             ],
             "budget_left": {
-                name: amount_json(max(usage.limit - usage.used - usage.reserved, 0))  # type: ignore[operator]
+                name: amount_json(max(usage.limit - usage.used - usage.reserved, 0))  # type: ignore[operator, arg-type]
                 for name, usage in self.budget.items()
                 if usage.limit is not None
             },
