@@ -208,12 +208,20 @@ def _verdict(text: bytes) -> Verdict | None:
 
 def encodable(entry: Entry) -> Entry:
     """The line with lone surrogates (names and sentences from outside) written as escapes: a journal never refuses."""
-    texts = {name: _escaped(getattr(entry, name)) for name in ("task", "call", "tool", "content", "digest", "key")}
     verdict = entry.verdict
     if verdict is not None:
         reasons = tuple(map(_escaped, verdict.reasons))
         verdict = replace(verdict, reasons=reasons, hint=_escaped(verdict.hint))
-    return replace(entry, verdict=verdict, **texts)
+    return replace(
+        entry,
+        task=_escaped(entry.task),
+        call=_escaped(entry.call),
+        tool=_escaped(entry.tool),
+        content=_escaped(entry.content),
+        digest=_escaped(entry.digest),
+        key=_escaped(entry.key),
+        verdict=verdict,
+    )
 
 
 def _escaped(text: str) -> str:
