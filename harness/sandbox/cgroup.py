@@ -14,6 +14,7 @@ from typing import Protocol
 
 from harness.core.errors import EnvironmentUnavailable
 from harness.sandbox.cgroup_files import Group, Group1, Group2
+from harness.sandbox.owner import Owner, proven_dead, this_owner
 from harness.sandbox.spec import SandboxSpec
 
 __all__ = ["Located", "Parent", "find", "locate"]
@@ -174,28 +175,15 @@ class _Parent2:
 
 
 def _name() -> str:
-    """Whose group it is stands in its name: pid namespace, process id and start time of the host."""
-    pid = os.getpid()
-    return f"{PREFIX}-{_namespace()}-{pid}-{_started(pid)}-{next(_serial)}"
-
-
-def _namespace() -> int:
-    return os.stat("/proc/self/ns/pid").st_ino
-
-
-def _started(pid: int) -> int:
-    """Clock ticks from boot to the start of a process; 0 where it is gone."""
-    try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
-    except (OSError, ValueError):
-        return 0
+    """Whose group it is stands in its name."""
+    return f"{PREFIX}-{str(this_owner()).replace(':', '.')}-{next(_serial)}"
 
 
 def _abandoned(parent: Path) -> Iterator[Path]:
-    """Groups whose host, in this process's pid namespace, is proven gone."""
-    for folder in parent.glob(f"{PREFIX}-{_namespace()}-*"):
-        parts = folder.name.rsplit("-", 3)
-        if len(parts) == 4 and parts[1].isdigit() and _started(int(parts[1])) != int(parts[2]):
+    """Groups whose host is proven gone."""
+    for folder in parent.glob(f"{PREFIX}-*"):
+        owner = Owner.parse(folder.name.removeprefix(f"{PREFIX}-").rpartition("-")[0].replace(".", ":"))
+        if owner is not None and proven_dead(owner):
             yield folder
 
 

@@ -16,8 +16,11 @@ MIB = 1 << 20
 class Watch:
     """Highest levels and sums of one tree; keeps the last reading when the tree is gone."""
 
-    def __init__(self, pid: int, group: Group | None = None, *, single: bool = False) -> None:
-        """`single`: the tree is one process and cannot be more, so nothing is searched for children."""
+    def __init__(self, pid: int, group: Group | None = None, *, single: bool = False, entered: bool = False) -> None:
+        """`single`: the tree is one process and cannot be more, so nothing is searched for children.
+
+        `entered`: the first process came into the group with memory of its own, which the group does not count.
+        """
         self._group = group
         self._single = single
         self._cpu: dict[int, float] = {}
@@ -31,7 +34,7 @@ class Watch:
         try:
             self._root: psutil.Process | None = psutil.Process(pid)
             memory = self._root.memory_info()
-            self._base = (memory.rss - memory.shared) / MIB if group is not None else 0.0
+            self._base = (memory.rss - memory.shared) / MIB if entered else 0.0
         except psutil.NoSuchProcess:
             self._root = None
 

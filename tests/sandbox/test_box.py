@@ -468,7 +468,7 @@ def test_nothing_is_left_behind(probe_tree: Path) -> None:
         await backend.close()
 
     def mine() -> tuple[int, list[str]]:
-        groups = [str(path) for path in Path("/sys/fs/cgroup").glob(f"**/execution-harness-*-{os.getpid()}-*")]
+        groups = [str(path) for path in Path("/sys/fs/cgroup").glob(f"**/execution-harness-*.{os.getpid()}.*")]
         return len(os.listdir("/proc/self/fd")), groups
 
     run(body)
