@@ -1,0 +1,264 @@
+"""The Python API: a harness over one host, runs, and sessions. The one place that chooses the real parts."""
+
+import asyncio
+import os
+import pwd
+import secrets
+from collections.abc import Coroutine, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from harness.contract.effective import Effective, Terms, bind
+from harness.contract.host import HostFile, load_host
+from harness.contract.load import load_contract, load_policy
+from harness.contract.model import Contract
+from harness.contract.policy import BUILT_IN, Policy
+from harness.contract.principal import Principal
+from harness.core.call import Json
+from harness.core.clock import Clock, SystemClock
+from harness.core.ending import Ending, Outcome, ReasonCode
+from harness.core.errors import EnvironmentUnavailable, NotAvailable
+from harness.core.ports import Backend
+from harness.executor.execute import Executor
+from harness.ledger.sqlite import SqliteStore
+from harness.output.deliver import Deliverer
+from harness.registry.registry import Registry
+from harness.registry.source import load_sources
+from harness.report import RunResult
+from harness.run.corridor import Corridor
+from harness.run.ids import new_run_id
+from harness.run.observation import Observation
+from harness.run.state import Parts
+from harness.sandbox.backends import Choice, choose
+
+__all__ = ["Harness", "Session"]
+
+T = TypeVar("T")
+ContractSource = Contract | Path | str | Mapping[str, Any]
+
+
+class Harness:
+    """A host: its tools, its policy, its store, and a way of making boxes.
+
+    Use it as an asynchronous context manager, or call `close()`; the `_sync` methods do so by themselves.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        *,
+        folder: Path | str = ".",
+        host: HostFile | None = None,
+        policy: Policy = BUILT_IN,
+        principal: Principal | None = None,
+        backend: Backend | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        """`folder` is what `file:` destinations and the store are relative to; `backend` is chosen when first used."""
+        registry.seal()
+        self.registry = registry
+        self.policy = policy
+        self.folder = Path(folder)
+        self.host = host or HostFile()
+        self.principal = principal or operating_system_user(policy)
+        self._clock = clock or SystemClock()
+        self._backend = backend
+        self._store: SqliteStore | None = None
+        self._parts: Parts | None = None
+
+    @classmethod
+    def from_file(
+        cls, path: Path | str = "harness.yaml", *, policy: Path | str | None = None, backend: str = ""
+    ) -> Self:
+        """A harness as a host file describes it. Raises ContractRefused or RegistryRefused with every fault."""
+        host = load_host(Path(path))
+        folder = Path(path).resolve().parent
+        where = Path(policy) if policy is not None else folder / host.policy if host.policy else None
+        harness = cls(
+            load_sources(host, folder),
+            folder=folder,
+            host=host,
+            policy=load_policy(where) if where is not None else BUILT_IN,
+        )
+        harness._backend_setting = backend or host.sandbox.backend
+        return harness
+
+    _backend_setting: str = "auto"
+
+    # --- contracts -----------------------------------------------------------------------------------------
+
+    def contract(self, source: ContractSource) -> Contract:
+        """Load a contract against this host's tools. Raises ContractRefused with every fault."""
+        if isinstance(source, Contract):
+            return source
+        return load_contract(source, tools=self.registry.contracts())
+
+    def bind(self, source: ContractSource) -> Effective:
+        """A contract under this host's policy and principal.
+
+        Raises ContractRefused with every fault, NotAvailable where it says what this version does not execute.
+        """
+        effective = bind(self.contract(source), self.policy, self.principal, self.registry.contracts())
+        if effective.unavailable:
+            raise NotAvailable(effective.unavailable)
+        return effective
+
+    def terms(self, source: ContractSource, inputs: Mapping[str, Json] | None = None) -> Terms:
+        """A contract bound for one new run."""
+        return self.bind(source).for_run(new_run_id(), dict(inputs or {}))
+
+    # --- runs ----------------------------------------------------------------------------------------------
+
+    async def run(
+        self, contract: ContractSource, snippet: str, inputs: Mapping[str, Json] | None = None, *, key: str = ""
+    ) -> RunResult:
+        """Run one snippet under a contract, to its end.
+
+        `key` is the caller's own name for this submission: a second one with it is the same run.
+        Raises Refused before anything starts, EnvironmentUnavailable where no box can be had.
+        """
+        async with self.session(contract, inputs, key=key) as session:
+            session.check(snippet)
+            await session.run(snippet)
+            return await session.finish()
+
+    def run_sync(
+        self, contract: ContractSource, snippet: str, inputs: Mapping[str, Json] | None = None, *, key: str = ""
+    ) -> RunResult:
+        """`run` for code without an event loop; closes the harness when it is done."""
+        return self._alone(self.run(contract, snippet, inputs, key=key))
+
+    def session(
+        self, contract: ContractSource, inputs: Mapping[str, Json] | None = None, *, key: str = ""
+    ) -> "Session":
+        """Several snippets under one contract and one budget: `async with harness.session(contract) as session`."""
+        return Session(self, self.terms(contract, inputs), key)
+
+    def _alone(self, work: Coroutine[Any, Any, T]) -> T:
+        async def whole() -> T:
+            async with self:
+                return await work
+
+        return asyncio.run(whole())
+
+    # --- parts ---------------------------------------------------------------------------------------------
+
+    async def parts(self) -> Parts:
+        """The real parts, made when first needed. Raises EnvironmentUnavailable, StoreError."""
+        if self._parts is None:
+            backend = self._backend or await choose(Choice(self._backend_setting))
+            self._backend = backend
+            if backend.name not in (*self.policy.backends, "script"):
+                raise EnvironmentUnavailable(
+                    f"the policy does not allow the backend `{backend.name}`", hint="allow it, or make another one work"
+                )
+            store = self.store()
+            self._parts = Parts(
+                backend=backend,
+                store=store,
+                executor=Executor(clock=self._clock),
+                registry=self.registry,
+                deliverer=Deliverer(self.folder, self._clock),
+                clock=self._clock,
+                secret=self._secret(),
+                results=str(self.folder),
+            )
+        return self._parts
+
+    def store(self) -> SqliteStore:
+        """The store, opened when first needed. Raises StoreError."""
+        if self._store is None:
+            folder = self.folder / self.host.store
+            self._store = SqliteStore(folder / "journal.db", clock=self._clock)
+        return self._store
+
+    def _secret(self) -> bytes:
+        """The host's secret for seeds, made once beside the store, readable by its owner alone."""
+        path = self.folder / self.host.store / "seed.key"
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            secret = secrets.token_bytes(32)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(secret)
+            return secret
+
+    async def close(self) -> None:
+        """Let go of everything: boxes, threads, store."""
+        parts, self._parts = self._parts, None
+        if parts is not None:
+            await parts.backend.close()
+            parts.executor.close()
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+class Session:
+    """Several snippets under one contract. Leaving it without `finish()` cancels the run."""
+
+    def __init__(self, harness: Harness, terms: Terms, key: str) -> None:
+        self._harness = harness
+        self._terms = terms
+        self._key = key
+        self._corridor: Corridor | None = None
+
+    @property
+    def id(self) -> str:
+        """The run's id."""
+        return self._terms.run
+
+    @property
+    def stubs(self) -> str:
+        """The text of the stubs, as the box finds them."""
+        return self._live().stubs.source
+
+    def check(self, snippet: str) -> None:
+        """Check a snippet against the language policy. Raises SnippetRefused; nothing runs and nothing is spent."""
+        self._live().check(snippet)
+
+    async def run(self, snippet: str) -> Observation:
+        """Run one snippet in a fresh box. Raises SnippetRefused before anything starts."""
+        return await self._live().iterate(snippet)
+
+    async def finish(self) -> RunResult:
+        """Judge the last proposal, deliver where it is accepted, close the record."""
+        return await self._live().finish()
+
+    def _live(self) -> Corridor:
+        if self._corridor is None:
+            raise RuntimeError("a session is used inside `async with`")
+        return self._corridor
+
+    async def __aenter__(self) -> Self:
+        self._corridor = Corridor(await self._harness.parts(), self._terms, caller_key=self._key)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        detail = f"{kind.__name__} in the caller" if kind is not None else "the session was left without `finish()`"
+        await self._live().finish(Ending(Outcome.UNRESOLVED, ReasonCode.CANCELLED, detail))
+
+
+def operating_system_user(policy: Policy) -> Principal:
+    """The principal of the command line: the user of this process, with the claims that the policy gives it."""
+    name = _user_name()
+    return Principal(name, policy.claims.get(name, {}), "os")
+
+
+def _user_name() -> str:
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"uid-{os.getuid()}"
