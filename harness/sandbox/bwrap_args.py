@@ -8,7 +8,7 @@ from harness.sandbox.bwrap_program import NAMESPACES
 from harness.sandbox.spec import SandboxSpec
 from harness.sandbox.tree import BOXLIB, PYTHON
 
-__all__ = ["BOX_USER", "Inherit", "arguments"]
+__all__ = ["BOX_USER", "Inherit", "arguments", "zygote_arguments"]
 
 MIB = 1 << 20
 BOX_USER = 1000
@@ -27,17 +27,34 @@ class Inherit:
     """Write end of a pipe: bubblewrap tells the first process's id."""
 
 
+def zygote_arguments(program: Path, tree: Path, inherit: Inherit, settings: str) -> list[str]:
+    """The command of the process that forks boxes: a box's walls, but for the right to make namespaces, and /proc."""
+    return [
+        *_walls(program, tree),
+        *("--cap-add", "CAP_SYS_ADMIN", "--proc", "/proc"),
+        *("--size", str(DEVICES_BYTES), "--tmpfs", WORK_FOLDER, "--chdir", "/"),
+        *("--seccomp", str(inherit.seccomp), "--info-fd", str(inherit.info)),
+        *("--", PYTHON, "-I", "-B", f"{BOXLIB}/sandbox_image/zygote.py", settings),
+    ]
+
+
 def arguments(program: Path, tree: Path, spec: SandboxSpec, inherit: Inherit, boot: str) -> list[str]:
     """The command: every wall that bubblewrap makes, then the box's Python."""
+    return [
+        *_walls(program, tree),
+        *("--size", str(spec.disk_mb * MIB), "--tmpfs", WORK_FOLDER, "--chdir", WORK_FOLDER),
+        *("--seccomp", str(inherit.seccomp), "--info-fd", str(inherit.info)),
+        *("--", PYTHON, "-I", "-B", f"{BOXLIB}/boot.py", boot),
+    ]
+
+
+def _walls(program: Path, tree: Path) -> list[str]:
     return [
         str(program),
         *NAMESPACES,
         *("--uid", str(BOX_USER), "--gid", str(BOX_USER), "--hostname", "box"),
         *("--die-with-parent", "--new-session", "--as-pid-1", "--clearenv", "--cap-drop", "ALL"),
         *("--ro-bind", str(tree), "/"),
-        *("--size", str(spec.disk_mb * MIB), "--tmpfs", WORK_FOLDER),
         *("--size", str(DEVICES_BYTES), "--tmpfs", "/dev", "--dev-bind", "/dev/null", "/dev/null"),
-        *("--remount-ro", "/dev", "--chdir", WORK_FOLDER),
-        *("--seccomp", str(inherit.seccomp), "--info-fd", str(inherit.info)),
-        *("--", PYTHON, "-I", "-B", f"{BOXLIB}/boot.py", boot),
+        *("--remount-ro", "/dev"),
     ]

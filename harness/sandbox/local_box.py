@@ -115,12 +115,12 @@ class LocalBox:
 
     def _ending(self) -> bool:
         """Whether the box has hung up: then it is most likely ending by itself, and how is worth knowing."""
-        with suppress(BlockingIOError):
-            try:
-                return not self.channel.recv(1, socket.MSG_PEEK)
-            except OSError:
-                return True
-        return False
+        try:
+            return not self.channel.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
 
     def _send_kill(self) -> None:
         self._killed = True

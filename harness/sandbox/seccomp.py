@@ -14,7 +14,7 @@ from harness.core.errors import EnvironmentUnavailable
 from harness.sandbox.bpf import EAGAIN, ENOSYS, EPERM, Action, Allow, Deny, When, assemble
 from harness.sandbox.syscalls import ARCHITECTURES, Architecture
 
-__all__ = ["RULES", "Rule", "Stage", "architecture", "docker_profile", "inner_filter", "outer_filter"]
+__all__ = ["RULES", "Rule", "Stage", "architecture", "docker_profile", "inner_filter", "outer_filter", "zygote_filter"]
 
 
 class Stage(StrEnum):
@@ -30,6 +30,8 @@ class Stage(StrEnum):
     """Until the box has confined itself."""
     CONNECT = "connect"
     """Until then, and only where the box must open the gateway's socket by its path."""
+    ZYGOTE = "zygote"
+    """In the process that forks boxes ahead of time, and in each of them until it has confined itself."""
     ENGINE = "engine"
     """Until then, and only under an engine, whose own set-up runs behind the filter."""
 
@@ -51,6 +53,7 @@ class Rule:
 
 _NEW_NAMESPACES = 0x7E020000
 """CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. (NEWTIME is no flag of clone.)"""
+_CLONE_NEWPID = 0x20000000
 _CLONE_THREAD = 0x00010000
 _AF_UNIX, _SOCK_STREAM, _SOCK_TYPE = 1, 1, 0xFFFFFFFF_FFFFF7FF & ~0x80000
 """The type without SOCK_NONBLOCK and SOCK_CLOEXEC."""
@@ -117,6 +120,15 @@ RULES: tuple[Rule, ...] = (
         Allow((When(0, (_AF_UNIX,)), When(1, (_SOCK_STREAM,), _SOCK_TYPE))),
     ),
     Rule("connect setsockopt", "the gateway's socket", Stage.CONNECT),
+    Rule(
+        "unshare",
+        "each slot has namespaces of its own",
+        Stage.ZYGOTE,
+        Allow((When(0, (_CLONE_THREAD, _CLONE_NEWPID, _NEW_NAMESPACES & ~_CLONE_NEWPID)),)),
+    ),
+    Rule("setns", "the zygote's own way back", Stage.ZYGOTE, Allow((When(1, (_CLONE_NEWPID,)),))),
+    Rule("mount", "each slot has a work folder of its own, and /proc covered", Stage.ZYGOTE),
+    Rule("capset", "each slot gives up what its user namespace gave it", Stage.ZYGOTE),
     Rule("capget capset setuid setgid setgroups", "runc gives its rights up behind the filter", Stage.ENGINE),
     Rule("eventfd2 execveat", "runc starts the box's Python", Stage.ENGINE),
 )
@@ -142,6 +154,11 @@ def outer_filter(*, single: bool, connect: bool = False, machine: str = "") -> b
     """
     stages = {Stage.ALWAYS, Stage.THREAD if single else Stage.FORK, Stage.START}
     return _filter(stages | {Stage.CONNECT} if connect else stages, architecture(machine))
+
+
+def zygote_filter(machine: str = "") -> bytes:
+    """The outer filter of a zygote and its slots: namespaces and mounts as well, until the inner one."""
+    return _filter({Stage.ALWAYS, Stage.FORK, Stage.START, Stage.ZYGOTE}, architecture(machine))
 
 
 def inner_filter(*, single: bool, machine: str = "") -> bytes:

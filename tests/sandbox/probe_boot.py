@@ -20,6 +20,11 @@ def main() -> None:
         channel = socket.socket(socket.AF_UNIX)
         channel.connect(boot["connect"])
     confine.confine(boot, channel.fileno())
+    serve(channel)
+
+
+def serve(channel: socket.socket) -> None:
+    """Say one byte, then answer until the host hangs up."""
     channel.sendall(b"h")
     while True:
         head = channel.recv(4, socket.MSG_WAITALL)
@@ -35,4 +40,5 @@ def main() -> None:
         channel.sendall(len(answer).to_bytes(4, "big") + answer)
 
 
-main()
+if __name__ == "__main__":
+    main()

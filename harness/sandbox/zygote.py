@@ -1,0 +1,237 @@
+"""The host's end of the zygote: asks it for slots, learns from the kernel who each one is, and how each ended.
+
+A slot has the same walls as a cold box, made by `sandbox_image.zygote` instead of bubblewrap.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import struct
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from harness.core.errors import EnvironmentUnavailable
+from harness.sandbox.boot import Inherited, Walls, boot_argument
+from harness.sandbox.bwrap_args import Inherit, zygote_arguments
+from harness.sandbox.bwrap_program import explain
+from harness.sandbox.cgroup_files import Group
+from harness.sandbox.local_box import END_SECONDS, LocalBox, readable
+from harness.sandbox.process import Child, exit_status, pipe_with
+from harness.sandbox.seccomp import zygote_filter
+from harness.sandbox.spec import SandboxSpec
+from harness.sandbox.users import box_user
+
+__all__ = ["RUNNER", "SlotBox", "Zygote"]
+
+RUNNER = "sandbox_image.runner"
+"""The module in the box whose `serve` runs a snippet, and whose `warm` is called once before any fork."""
+MIB = 1 << 20
+MESSAGE_BYTES = 4096
+"""A zygote's word: two numbers, or a sentence."""
+_CREDENTIALS = struct.Struct("iII")
+
+
+class Zygote:
+    """One process that forks slots. Bound to the event loop that uses it; a new loop takes it over."""
+
+    def __init__(self, program: Path, tree: Path, runner: str = RUNNER) -> None:
+        """Start it. Raises EnvironmentUnavailable."""
+        self._control, inner = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control.setblocking(False)
+        self._control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+        seccomp = pipe_with(zygote_filter())
+        settings = json.dumps({"control": inner.fileno(), "runner": runner})
+        try:
+            self._child = Child(
+                zygote_arguments(program, tree, Inherit(seccomp, null), settings),
+                pass_fds=(inner.fileno(), seccomp, null),
+                user=box_user(),
+            )
+        except BaseException:
+            self._control.close()
+            raise
+        finally:
+            inner.close()
+            os.close(seccomp)
+            os.close(null)
+        self._numbers = count(1)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._ready = False
+        self._lost = False
+        self._slots: dict[int, SlotBox] = {}
+        self._by_inner: dict[int, SlotBox] = {}
+        self._early: dict[int, int] = {}
+        """Ends that came before the word which slot it was."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can still fork."""
+        return not self._lost and self._child.handle.alive()
+
+    async def until_ready(self, seconds: float) -> None:
+        """Wait until it has warmed up. Raises EnvironmentUnavailable with its last words."""
+        if not await readable(self._control, seconds):
+            raise EnvironmentUnavailable(
+                f"the process that makes boxes did not start within {seconds:g} s", hint="see what the machine does"
+            )
+        self._read()
+        if not self._ready:
+            await self._child.collect(END_SECONDS)
+            raise explain(self._child.words())
+
+    async def slot(self, spec: SandboxSpec, group: Group | None) -> "SlotBox":
+        """A confined box that has said its first word, and was verified. Raises EnvironmentUnavailable."""
+        self._attend()
+        channel, inner = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        channel.setblocking(False)
+        number = next(self._numbers)
+        box = SlotBox(f"slot-{self._child.handle.pid}-{number}", channel, group, lambda: self._forget(number))
+        self._slots[number] = box
+        try:
+            self._ask(number, spec, inner, group)
+            await box.until_ready(spec.start_seconds)
+            await box.verify()
+        except BaseException:
+            await box.close()
+            raise
+        return box
+
+    async def close(self) -> None:
+        """End it, and with it every slot."""
+        self._child.handle.send(signal.SIGKILL)
+        await self._child.collect(END_SECONDS)
+        self._leave_loop()
+        self._lose()
+        self._control.close()
+        self._child.close()
+
+    def _ask(self, number: int, spec: SandboxSpec, inner: socket.socket, group: Group | None) -> None:
+        entrances = group.entrances() if group is not None else []
+        walls = Walls(single=group is None, own_user=True, landlock=False)
+        boot = boot_argument(spec, Inherited(0), walls)
+        work = f'{{"bytes":{spec.disk_mb * MIB},"inodes":{spec.inodes}}}'
+        message = f'{{"slot":{number},"work":{work},"boot":{boot}}}'.encode()
+        try:
+            socket.send_fds(self._control, [message], [inner.fileno(), *entrances])
+        except OSError as error:
+            raise EnvironmentUnavailable(f"the process that makes boxes is gone: {error}") from None
+        finally:
+            inner.close()
+            for entrance in entrances:
+                os.close(entrance)
+
+    def _attend(self) -> None:
+        """Read its words on the loop that runs now."""
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            self._leave_loop()
+            self._loop = loop
+            loop.add_reader(self._control.fileno(), self._read)
+            self._read()
+
+    def _leave_loop(self) -> None:
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.remove_reader(self._control.fileno())
+        self._loop = None
+
+    def _read(self) -> None:
+        while not self._lost:
+            try:
+                content, ancillary, _, _ = self._control.recvmsg(MESSAGE_BYTES, socket.CMSG_SPACE(_CREDENTIALS.size))
+            except BlockingIOError:
+                return
+            except OSError:
+                content = b""
+            if not content:
+                self._leave_loop()
+                self._lose()
+                return
+            self._hear(json.loads(content), _sender(ancillary))
+
+    def _hear(self, message: dict[str, Any], sender: int) -> None:
+        if "ready" in message:
+            self._ready = True
+        elif "ended" in message:
+            box = self._by_inner.pop(message["ended"], None)
+            if box is None:
+                self._early[message["ended"]] = message["status"]
+            else:
+                box.ended(message["status"])
+        elif message["slot"] in self._slots:
+            self._hear_slot(self._slots[message["slot"]], message, sender)
+
+    def _hear_slot(self, box: "SlotBox", message: dict[str, Any], sender: int) -> None:
+        if "up" in message:
+            with suppress(ProcessLookupError):
+                box.found(sender, entered=False)
+        elif "inner" in message:
+            if message["inner"] in self._early:
+                box.ended(self._early.pop(message["inner"]))
+            else:
+                self._by_inner[message["inner"]] = box
+        else:
+            box.failed(message["failed"])
+
+    def _forget(self, number: int) -> None:
+        self._slots.pop(number, None)
+
+    def _lose(self) -> None:
+        self._lost = True
+        for box in list(self._slots.values()):
+            box.ended(None)
+
+
+class SlotBox(LocalBox):
+    """One slot of a zygote."""
+
+    def __init__(self, name: str, channel: socket.socket, group: Group | None, forget: Callable[[], None]) -> None:
+        super().__init__(name, channel, group)
+        self._forget = forget
+        self._end_known = asyncio.Event()
+        self._status: int | None = None
+        self._why = ""
+
+    async def until_ready(self, seconds: float) -> None:
+        """Wait for the first byte of the box, leaving it unread. Raises EnvironmentUnavailable."""
+        if not await readable(self.channel, seconds):
+            raise EnvironmentUnavailable(
+                f"the box did not start within {seconds:g} s", hint="see what the machine is busy with"
+            )
+        if self._ending() or self._first is None:
+            raise EnvironmentUnavailable(f"no box was forked: {self._why or 'it ended at once'}")
+
+    def ended(self, wait_status: int | None) -> None:
+        """The zygote collected it; None where the zygote itself is gone."""
+        if not self._end_known.is_set():
+            self._status = None if wait_status is None else exit_status(wait_status)
+            self._end_known.set()
+
+    def failed(self, why: str) -> None:
+        """It could not be made."""
+        self._why = why
+
+    async def _collect(self, seconds: float) -> tuple[bool, int | None]:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._end_known.wait()
+        except TimeoutError:
+            return False, None
+        return True, self._status
+
+    def _let_go(self) -> None:
+        super()._let_go()
+        self._forget()
+
+
+def _sender(ancillary: list[tuple[int, int, bytes]]) -> int:
+    """The host's id of the process that sent a message, as the kernel says; 0 where it does not."""
+    for level, kind, data in ancillary:
+        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS):
+            return int(_CREDENTIALS.unpack(data)[0])
+    return 0
