@@ -99,8 +99,10 @@ class _Verifier:
     def __init__(self, db: sqlite3.Connection, chain: Chain, anchors: list[Anchor]) -> None:
         self._db = db
         self._chain = chain
-        self._anchors = {anchor.seq: anchor for anchor in anchors}
-        self._anchor_list = anchors
+        self._anchors = anchors
+        self._anchors_at: dict[int, list[Anchor]] = {}
+        for anchor in anchors:
+            self._anchors_at.setdefault(anchor.seq, []).append(anchor)
         self._found: list[Problem] = []
         self._numbers: dict[str, int] = dict(db.execute("SELECT id, number FROM runs"))
         self._covered: dict[int, int] = dict.fromkeys(self._numbers.values(), 0)
@@ -125,8 +127,9 @@ class _Verifier:
             self._add(ProblemKind.CHANGED, seq, "the line was changed, or does not follow the one before it")
             self._cover(line)
             return
-        anchor = self._anchors.get(seq)
-        if anchor is not None and not hmac.compare_digest(anchor.mac, mac):
+        for anchor in self._anchors_at.get(seq, ()):
+            if hmac.compare_digest(anchor.mac, mac):
+                continue
             self._add(ProblemKind.FORK, seq, f"an anchor of {anchor.at} has seen another line here")
         self._journal(seq, line)
 
@@ -162,7 +165,7 @@ class _Verifier:
 
     def _head(self) -> None:
         seq, mac, high, seal = self._db.execute("SELECT seq, mac, high, seal FROM head").fetchone()
-        known = max([seq, *(anchor.seq for anchor in self._anchor_list)])
+        known = max([seq, *(anchor.seq for anchor in self._anchors)])
         if self._last < known:
             self._add(ProblemKind.CUT, self._last + 1, _missing(self._last + 1, known) + " at the end")
         if seq == 0 and self._last == 0 and not seal:
@@ -174,7 +177,7 @@ class _Verifier:
         elif seq == self._last and not hmac.compare_digest(self._mac, mac):
             self._add(ProblemKind.CHANGED, seq, "the last line is not the one that the stored head has seen")
         ours = self._chain.anchor_ok
-        if not all(ours(anchor.seq, anchor.mac, anchor.at, anchor.seal) for anchor in self._anchor_list):
+        if not all(ours(anchor.seq, anchor.mac, anchor.at, anchor.seal) for anchor in self._anchors):
             self._add(ProblemKind.HEAD, 0, "an anchor was not written by the harness")
 
     def _uncovered(self) -> None:
