@@ -1,32 +1,44 @@
-"""The backend of record: each box is a container of a Docker engine, started cold, used once, removed."""
+"""The backend of record: each box is a container of a Docker engine, started cold, used once, removed.
+
+How the frames travel is chosen by a real start: over a Unix socket that is mounted into the box, else over the engine's
+attached stream.
+"""
 
 import asyncio
 import os
 import secrets
-import socket
 from contextlib import suppress
+from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from harness.core.errors import EnvironmentUnavailable
 from harness.sandbox.docker_args import LABEL, OWNER_LABEL, create_body, walls_of
-from harness.sandbox.docker_box import DockerBox, has_swap, see
+from harness.sandbox.docker_box import DockerBox
+from harness.sandbox.docker_seen import has_swap
 from harness.sandbox.endpoint import Endpoint, find_endpoint
 from harness.sandbox.engine import Engine, EngineRefused
 from harness.sandbox.engine_info import EngineFacts, read_info, shortfalls
 from harness.sandbox.image_inputs import Image, find_image
 from harness.sandbox.owner import this_owner
-from harness.sandbox.rendezvous import Rendezvous, peer_of, run_folder, sweep_run_folder
+from harness.sandbox.rendezvous import Rendezvous, run_folder, sweep_run_folder
 from harness.sandbox.spec import SandboxSpec
+from harness.sandbox.stream import Stream
 from harness.sandbox.sweep import sweep_containers
 
-__all__ = ["DockerBackend"]
+__all__ = ["Carrier", "DockerBackend"]
 
-POLL_SECONDS = 0.1
-"""Between two looks at whether a container that has not spoken yet still lives; most have spoken by the first."""
 RUN_ON_ENGINE = "HARNESS_RUN_DIR_ON_ENGINE"
 """Where the folder of HARNESS_RUN_DIR lies on the engine's machine, when the harness itself runs in a container."""
+
+
+class Carrier(StrEnum):
+    """How the frames of a box travel."""
+
+    SOCKET = "socket"
+    """A Unix socket, mounted into the box."""
+    STREAM = "stream"
+    """The engine's attached stream: remote engines, Docker Desktop, runtimes and policies that close the socket."""
 
 
 class DockerBackend:
@@ -34,28 +46,38 @@ class DockerBackend:
 
     name = "docker"
 
-    def __init__(self, endpoint: Endpoint | None = None, *, folder: Path | None = None) -> None:
-        """`endpoint`: the engine, found as the docker command does by default. `folder`: of the sockets."""
+    def __init__(
+        self, endpoint: Endpoint | None = None, *, folder: Path | None = None, carrier: Carrier | None = None
+    ) -> None:
+        """`endpoint`: the engine, found as the docker command does by default. `folder`: of the sockets.
+
+        `carrier`: how frames travel; None tries.
+        """
         self.endpoint = endpoint if endpoint is not None else find_endpoint()
         self.engine = Engine(self.endpoint)
+        self.note = ""
+        """One sentence where the frames had to take the second way, and why."""
+        self.facts: EngineFacts | None = None
+        """What the engine says of itself, once it was asked."""
         self._folder = folder
-        self._facts: EngineFacts | None = None
         self._images: dict[str, Image] = {}
         self._runtimes: set[str] = set()
+        self._wanted_carrier = carrier
+        self._carriers: dict[str, Carrier] = {}
         self._live: dict[str, DockerBox] = {}
         self._preparing = asyncio.Lock()
+        self._trying = asyncio.Lock()
 
     async def start(self, spec: SandboxSpec) -> DockerBox:
         """A box that has confined itself. Raises EnvironmentUnavailable."""
         image = await self.image(spec)
-        try:
-            return await self._start(spec, image)
-        except EngineRefused as refused:
-            if refused.status != 404 or "image" not in refused.message.lower():
-                raise _explained(refused, spec) from refused
-        # The image went away since it was found: find or build it again, once.
-        self._images.clear()
-        return await self._start(spec, await self.image(spec))
+        carrier = self._wanted_carrier or self._carriers.get(spec.runtime)
+        if carrier is None:
+            async with self._trying:
+                carrier = self._carriers.get(spec.runtime)
+                if carrier is None:
+                    return await self._try(spec, image)
+        return await self._make(spec, image, carrier)
 
     async def close(self) -> None:
         """Remove the boxes that are left."""
@@ -65,7 +87,7 @@ class DockerBackend:
     async def image(self, spec: SandboxSpec) -> Image:
         """The image for a spec, looked for once and built where it is missing. Raises EnvironmentUnavailable."""
         async with self._preparing:
-            if self._facts is None or spec.runtime not in self._runtimes:
+            if self.facts is None or spec.runtime not in self._runtimes:
                 await self._check(spec.runtime)
             if spec.image not in self._images:
                 found = await find_image(self.engine, spec.image)
@@ -80,79 +102,81 @@ class DockerBackend:
         lacking = shortfalls(info, runtime=runtime, swap=not self.endpoint.socket or has_swap())
         if lacking:
             raise EnvironmentUnavailable(lacking[0].message, hint=lacking[0].hint)
-        self._facts = read_info(info)
+        self.facts = read_info(info)
         self._runtimes.add(runtime)
         if self._folder is None:
             self._folder = run_folder()
         sweep_run_folder(self._folder)
         await sweep_containers(self.engine)
 
-    async def _start(self, spec: SandboxSpec, image: Image) -> DockerBox:
+    async def _try(self, spec: SandboxSpec, image: Image) -> DockerBox:
+        """The first box under a runtime: over a socket, and where that fails, over the attached stream."""
+        try:
+            box = await self._make(spec, image, Carrier.SOCKET)
+            self._carriers[spec.runtime] = Carrier.SOCKET
+        except EnvironmentUnavailable as closed:
+            try:
+                box = await self._make(spec, image, Carrier.STREAM)
+            except EnvironmentUnavailable as failed:
+                raise failed from closed
+            self._carriers[spec.runtime] = Carrier.STREAM
+            self.note = f"frames go over the engine's attached stream, for with a socket {closed.message}"
+        return box
+
+    async def _make(self, spec: SandboxSpec, image: Image, carrier: Carrier) -> DockerBox:
+        try:
+            return await self._start(spec, image, carrier)
+        except EngineRefused as refused:
+            if refused.status != 404 or "image" not in refused.message.lower():
+                raise _explained(refused, spec) from refused
+        # The image went away since it was found: find or build it again, once.
+        self._images.clear()
+        return await self._start(spec, await self.image(spec), carrier)
+
+    async def _start(self, spec: SandboxSpec, image: Image, carrier: Carrier) -> DockerBox:
         assert self._folder is not None
-        meeting = Rendezvous(self._folder)
-        box = DockerBox(self.engine, f"execution-harness-{secrets.token_hex(8)}", spec, meeting)
+        box = DockerBox(self.engine, f"execution-harness-{secrets.token_hex(8)}", spec)
         self._live[box.id] = box
         box.on_close = lambda: self._live.pop(box.id, None)
         try:
-            body = create_body(spec, image, walls_of(landlock=False), _labels(), self._seen_by_engine(meeting.folder))
-            created = await self.engine.post("/containers/create", body, query={"name": box.id})
-            box.starting = asyncio.create_task(self._run(box.id))
             async with asyncio.timeout(spec.start_seconds):
-                await self._meet(box, meeting, str(created["Id"]))
+                if carrier is Carrier.SOCKET:
+                    box.meeting = Rendezvous(self._folder)
+                folder = self._seen_by_engine(box.meeting.folder) if box.meeting is not None else ""
+                body = create_body(spec, image, walls_of(landlock=False), _labels(), folder)
+                created = await self.engine.post("/containers/create", body, query={"name": box.id})
+                box.container = str(created["Id"])
+                if carrier is Carrier.STREAM:
+                    box.stream = await Stream.attach(self.engine, box.id)
+                box.starting = asyncio.create_task(self._run(box.id))
+                await box.until_ready()
         except TimeoutError:
-            await asyncio.shield(box.remove())
+            await asyncio.shield(_abandon(box))
             raise EnvironmentUnavailable(
                 f"the box did not start within {spec.start_seconds:g} s", hint="see what the machine is busy with"
             ) from None
         except BaseException:
-            await asyncio.shield(self._abandon(box))
+            await asyncio.shield(_abandon(box))
             raise
         return box
 
     async def _run(self, container: str) -> None:
         await self.engine.post(f"/containers/{container}/start")
 
-    async def _meet(self, box: DockerBox, meeting: Rendezvous, container: str) -> None:
-        """Take the box's one connection, and wait for its first byte, leaving it unread."""
-        loop = asyncio.get_running_loop()
-        assert box.starting is not None
-        accepting = asyncio.create_task(loop.sock_accept(meeting.listener))
-        try:
-            while not accepting.done():
-                waiting = [accepting] if box.starting.done() else [accepting, box.starting]
-                await asyncio.wait(waiting, timeout=POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-                if box.starting.done():
-                    box.starting.result()
-                    if not accepting.done():
-                        await self._still_runs(box)
-            channel, _ = accepting.result()
-        finally:
-            accepting.cancel()
-            with suppress(asyncio.CancelledError):
-                await accepting
-        meeting.shut()
-        box.channel = channel
-        box.seen = see(container, peer_of(channel))
-        await _first_byte(channel)
-
-    async def _still_runs(self, box: DockerBox) -> None:
-        status, out_of_memory = await box.final_state()
-        if status is not None:
-            why = "for want of memory" if out_of_memory else f"with status {status}"
-            raise EnvironmentUnavailable(f"the box ended before it said a word, {why}", hint="run `harness doctor`")
-
-    async def _abandon(self, box: DockerBox) -> None:
-        if box.starting is not None:
-            box.starting.cancel()
-            with suppress(asyncio.CancelledError, EnvironmentUnavailable):
-                await box.starting
-        with suppress(EnvironmentUnavailable):
-            await box.remove()
-
     def _seen_by_engine(self, folder: Path) -> str:
         """The path of a socket's folder on the engine's machine."""
         elsewhere = os.environ.get(RUN_ON_ENGINE)
         return str(Path(elsewhere, folder.name)) if elsewhere else str(folder)
+
+
+async def _abandon(box: DockerBox) -> None:
+    """Take back what an unfinished start has made."""
+    if box.starting is not None:
+        box.starting.cancel()
+        with suppress(asyncio.CancelledError, EnvironmentUnavailable):
+            await box.starting
+    with suppress(EnvironmentUnavailable):
+        await box.remove()
 
 
 def _build(endpoint: Endpoint, base: str) -> Image:
@@ -169,7 +193,7 @@ def _labels() -> dict[str, str]:
 def _explained(refused: EngineRefused, spec: SandboxSpec) -> EnvironmentUnavailable:
     """The engine's own words, with the way out where it is known."""
     said = refused.message
-    if "bind source path does not exist" in said or "bind mount" in said.lower():
+    if "bind source path does not exist" in said or "mounts denied" in said.lower():
         return EnvironmentUnavailable(
             f"the engine does not see this host's files: {said}",
             hint="the harness runs in a container, or the engine in a machine of its own: mount one folder into both, "
@@ -179,31 +203,8 @@ def _explained(refused: EngineRefused, spec: SandboxSpec) -> EnvironmentUnavaila
         return EnvironmentUnavailable(
             f"the engine's disk is full: {said}", hint="free some: `docker system df`, `docker system prune`"
         )
-    if spec.runtime and spec.runtime in said:
+    if spec.runtime and (spec.runtime in said or "OCI runtime" in said):
         return EnvironmentUnavailable(
             f"the runtime `{spec.runtime}` does not start a box: {said}", hint="see the engine's log"
         )
     return EnvironmentUnavailable(f"the engine does not make the box: {said}", hint="run `harness doctor`")
-
-
-async def _first_byte(channel: socket.socket) -> None:
-    """Wait until the box has said something, or is gone. Raises EnvironmentUnavailable where it is."""
-    loop = asyncio.get_running_loop()
-    said: asyncio.Future[None] = loop.create_future()
-    channel.setblocking(False)
-    loop.add_reader(channel.fileno(), _settle, said)
-    try:
-        await said
-    finally:
-        loop.remove_reader(channel.fileno())
-    try:
-        alive: Any = channel.recv(1, socket.MSG_PEEK)
-    except OSError:
-        alive = b""
-    if not alive:
-        raise EnvironmentUnavailable("the box ended before it said a word", hint="run `harness doctor`")
-
-
-def _settle(said: asyncio.Future[None]) -> None:
-    if not said.done():
-        said.set_result(None)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from harness.sandbox.boot import Connect, Walls, boot_argument, limits
+from harness.sandbox.boot import Connect, Inherited, Walls, boot_argument, limits
 from harness.sandbox.image_inputs import Image
 from harness.sandbox.rendezvous import SOCKET_NAME
 from harness.sandbox.seccomp import docker_profile
@@ -31,6 +31,8 @@ LABEL = "execution-harness.box-of"
 OWNER_LABEL = "execution-harness.owner"
 BOX_UID = 64646
 """User and group of every box: no distribution has such an account, and a remapped engine knows the number too."""
+CHANNEL = 3
+"""Descriptor of the channel in a box that speaks over the attached stream; `sandbox_image.bridge` says the same."""
 MIB = 1 << 20
 PERIOD_US = 100_000
 """Of the processor quota: the kernel's default."""
@@ -69,8 +71,6 @@ WALLS: tuple[Wall, ...] = (
     Wall("/WorkingDir", "/tmp", "the one place where a snippet may write"),
     Wall("/StopSignal", "SIGKILL", "nothing in the box can ask for time"),
     Wall("/Tty", False, "no terminal to steer"),
-    Wall("/AttachStdout", False, "the first descriptors lead nowhere"),
-    Wall("/AttachStderr", False, "the first descriptors lead nowhere"),
 )
 """Every line that is the same for every box; what depends on the spec is in `create_body`."""
 
@@ -86,10 +86,14 @@ READ_ONLY = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sysrq-trigger")
 def create_body(
     spec: SandboxSpec, image: Image, walls: Walls, labels: Mapping[str, str], socket_folder: str
 ) -> dict[str, Any]:
-    """The request for one container. `socket_folder`: where the run's socket lies on the engine's machine."""
+    """The request for one container.
+
+    `socket_folder`: where the run's socket lies on the engine's machine; empty makes a box that speaks over the
+    engine's attached stream.
+    """
     body: dict[str, Any] = {
         "Image": image.id,
-        "Cmd": [PYTHON, "-I", "-B", f"{BOXLIB}/boot.py", _boot(spec, walls)],
+        "Cmd": _command(spec, walls, stream=not socket_folder),
         "Entrypoint": [],
         # A name without a value takes the variable away: the image's own, and the two that the engine adds.
         "Env": sorted({*image.variables, "PATH", "HOSTNAME"}),
@@ -109,16 +113,11 @@ def create_body(
         "SecurityOpt": ["no-new-privileges:true", f"seccomp={_profile()}"],
         "MaskedPaths": list(MASKED),
         "ReadonlyPaths": list(READ_ONLY),
-        "Mounts": [
-            {
-                "Type": "bind",
-                "Source": socket_folder,
-                "Target": GATEWAY,
-                "ReadOnly": True,
-                "BindOptions": {"Propagation": "rprivate"},
-            }
-        ],
     }
+    if socket_folder:
+        host["Mounts"] = [_mount(socket_folder)]
+    else:
+        body |= dict.fromkeys(("OpenStdin", "StdinOnce", "AttachStdin", "AttachStdout", "AttachStderr"), True)
     if spec.runtime:
         host["Runtime"] = spec.runtime
     for wall in WALLS:
@@ -135,8 +134,21 @@ def walls_of(*, landlock: bool) -> Walls:
     return Walls(single=False, own_user=False, landlock=landlock)
 
 
-def _boot(spec: SandboxSpec, walls: Walls) -> str:
-    return boot_argument(spec, Connect(f"{GATEWAY}/{SOCKET_NAME}"), walls)
+def _command(spec: SandboxSpec, walls: Walls, *, stream: bool) -> list[str]:
+    """The box's first program and its one argument."""
+    channel = Inherited(CHANNEL) if stream else Connect(f"{GATEWAY}/{SOCKET_NAME}")
+    program = "sandbox_image/bridge.py" if stream else "boot.py"
+    return [PYTHON, "-I", "-B", f"{BOXLIB}/{program}", boot_argument(spec, channel, walls)]
+
+
+def _mount(folder: str) -> dict[str, Any]:
+    return {
+        "Type": "bind",
+        "Source": folder,
+        "Target": GATEWAY,
+        "ReadOnly": True,
+        "BindOptions": {"Propagation": "rprivate"},
+    }
 
 
 def _tmpfs(spec: SandboxSpec) -> str:

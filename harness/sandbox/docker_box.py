@@ -1,4 +1,4 @@
-"""One container as a box: found through the kernel's word for its peer, read, frozen and killed from the host.
+"""One container as a box: found through the kernel's word for its first process, read, frozen and killed from the host.
 
 What the engine has to say is asked for only where the host cannot see for itself.
 """
@@ -8,23 +8,21 @@ import signal
 import socket
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 from harness.core.errors import EnvironmentUnavailable
 from harness.core.ports import BoxExit, BoxUsage, ExitKind
+from harness.sandbox.attest import asked_limits, read_stats, statuses_inside
 from harness.sandbox.box_exit import classify
-from harness.sandbox.cgroup import Located, locate
-from harness.sandbox.cgroup_files import Group, Group1, Group2
-from harness.sandbox.confinement import require_confined
+from harness.sandbox.confinement import faults_of, require_confined
+from harness.sandbox.docker_seen import Seen, has_swap, see
 from harness.sandbox.engine import Engine, EngineRefused
-from harness.sandbox.process import Handle
 from harness.sandbox.readback import limit_faults
-from harness.sandbox.rendezvous import Peer, Rendezvous
+from harness.sandbox.rendezvous import Rendezvous, peer_of
 from harness.sandbox.spec import SandboxSpec
-from harness.sandbox.watch import Watch
+from harness.sandbox.stream import Stream
 
-__all__ = ["DockerBox", "Seen", "has_swap", "see"]
+__all__ = ["DockerBox"]
 
 STACKED_FILTERS = 2
 """The engine's and the box's own."""
@@ -32,47 +30,71 @@ END_SECONDS = 10.0
 """From SIGKILL to the end of a tree: 2 ms here; the bound is for a machine that swaps."""
 SIGNAL_BASE = 128
 """The engine says a signal as a shell does."""
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What the host can see of a container's first process."""
-
-    handle: Handle
-    located: Located
-    """Its control groups."""
-    group: Group
-    watch: Watch
+POLL_SECONDS = 0.1
+"""Between two looks at whether a container that has not spoken yet still lives; most have spoken by the first."""
+STATS_SECONDS = 0.5
+"""Between two questions to the engine about the use of a box that this host cannot see: each costs it some ms."""
 
 
 class DockerBox:
     """One container; see `harness.core.ports.Box`."""
 
-    def __init__(self, engine: Engine, container: str, spec: SandboxSpec, meeting: Rendezvous) -> None:
-        """`container`: its name or id, whether or not it exists yet."""
+    channel: socket.socket
+
+    def __init__(self, engine: Engine, container: str, spec: SandboxSpec) -> None:
+        """`container`: its name, whether or not it exists yet."""
         self.id = container
-        self.channel: socket.socket | None = None
+        self.container = ""
+        """The engine's own id, once it is made: control groups are named after it."""
         self.seen: Seen | None = None
+        self.meeting: Rendezvous | None = None
+        self.stream: Stream | None = None
+        self.starting: asyncio.Task[None] | None = None
+        """The engine's answer to the start, which may come after the box's first word."""
+        self.on_close: Callable[[], object] | None = None
         self._engine = engine
         self._spec = spec
-        self._meeting = meeting
         self._killed = False
         self._exit: BoxExit | None = None
         self._closing = asyncio.Lock()
         self._used = BoxUsage(None, None, None)
-        self.starting: asyncio.Task[None] | None = None
-        """The engine's answer to the start, which comes after the box's first word."""
-        self.on_close: Callable[[], object] | None = None
+        self._asking: asyncio.Task[None] | None = None
+
+    async def until_ready(self) -> None:
+        """Wait for the first byte of the box, leaving it unread. Raises EnvironmentUnavailable where it ends first."""
+        if self.meeting is not None:
+            channel, _ = await self._before_the_end(asyncio.get_running_loop().sock_accept(self.meeting.listener))
+            self.meeting.shut()
+            self.channel = channel
+            self.channel.setblocking(False)
+            pid = peer_of(channel).pid
+        else:
+            assert self.stream is not None
+            assert self.starting is not None
+            self.channel = self.stream.channel
+            await self.starting
+            pid = int((await self._inspected())["State"]["Pid"])
+        self.seen = see(self.container, pid, ours=self.meeting is not None)
+        if self.seen is None:
+            self._asking = asyncio.create_task(self._ask())
+        await self._before_the_end(_readable(self.channel))
+        try:
+            alive = bool(self.channel.recv(1, socket.MSG_PEEK))
+        except OSError:
+            alive = False
+        if not alive:
+            raise self._ended_early(*await self.final_state())
 
     async def verify(self) -> None:
         """Every task is confined and every limit holds, as the kernel says. Raises EnvironmentUnavailable."""
-        if self.seen is None:
-            raise EnvironmentUnavailable(
-                "the box cannot be seen from this host, so its confinement cannot be verified",
-                hint="run the harness on the engine's machine, outside containers or with the host's process ids",
-            )
-        require_confined(self.seen.watch.processes(), STACKED_FILTERS)
-        faults = limit_faults(self.seen.located, self._spec, swap=has_swap())
+        if self.seen is not None and not self._spec.runtime:
+            require_confined(self.seen.watch.processes(), STACKED_FILTERS)
+        else:
+            await self._verify_inside()
+        if self.seen is not None:
+            faults = limit_faults(self.seen.located, self._spec, swap=has_swap())
+        else:
+            faults = asked_limits(await self._inspected(), self._spec)
         if faults:
             raise EnvironmentUnavailable(
                 f"a limit of the box does not hold: {faults[0]}", hint="nothing was run in it; run `harness doctor`"
@@ -81,12 +103,7 @@ class DockerBox:
     def usage(self) -> BoxUsage:
         """A reading now: some µs; the last one once the box has ended."""
         if self.seen is not None and self._exit is None:
-            now = self.seen.watch.usage()
-            self._used = BoxUsage(
-                self._used.cpu_seconds if now.cpu_seconds is None else now.cpu_seconds,
-                self._used.memory_mb if now.memory_mb is None else now.memory_mb,
-                self._used.pids if now.pids is None else now.pids,
-            )
+            self._note(self.seen.watch.usage())
         return self._used
 
     async def kill(self) -> None:
@@ -103,9 +120,9 @@ class DockerBox:
                 self.seen.group.freeze(False)
                 if await self.seen.handle.ended(END_SECONDS):
                     return
-        self._killed = True
         with suppress(EngineRefused):
             await self._engine.post(f"/containers/{self.id}/kill", query={"signal": "KILL"})
+            self._killed = True
 
     async def freeze(self) -> None:
         """Stop every task in place."""
@@ -133,10 +150,16 @@ class DockerBox:
 
     async def remove(self) -> None:
         """Remove every trace, whatever state the container is in, or if it never came to be."""
+        if self._asking is not None:
+            self._asking.cancel()
         with suppress(EngineRefused):
             await self._engine.request("DELETE", f"/containers/{self.id}", query={"force": "1", "v": "1"})
-        self._meeting.close()
-        if self.channel is not None:
+        if self.meeting is not None:
+            self.meeting.close()
+        if self.stream is not None:
+            await self.stream.close()
+            self.stream.channel.close()
+        elif hasattr(self, "channel"):
             self.channel.close()
         if self.seen is not None:
             self.seen.handle.close()
@@ -144,68 +167,101 @@ class DockerBox:
         if self.on_close is not None:
             self.on_close()
 
+    async def final_state(self) -> tuple[int | None, bool]:
+        """Exit status (negative for a signal; None where it has not ended) and whether memory ran out."""
+        state = (await self._inspected())["State"]
+        if state["Running"] or state["Status"] == "created":
+            return None, False
+        code = int(state["ExitCode"])
+        number = code - SIGNAL_BASE
+        return (-number if number > 0 and number in signal.valid_signals() else code), bool(state["OOMKilled"])
+
     async def _ending(self) -> BoxExit:
         try:
-            status, out_of_memory = await self.final_state()
+            async with asyncio.timeout(END_SECONDS):
+                while (final := await self.final_state())[0] is None:
+                    await asyncio.sleep(0.002)
+        except TimeoutError:
+            final = (None, False)
         except EngineRefused as refused:
             if refused.status == 404:
                 return BoxExit(ExitKind.KILLED_BY_OTHERS, "the container was removed from outside")
             raise
-        oom_kills = max(self.seen.watch.oom_kills if self.seen is not None else 0, int(out_of_memory))
-        return classify(status, killed=self._killed, oom_kills=oom_kills)
+        oom_kills = max(self.seen.watch.oom_kills if self.seen is not None else 0, int(final[1]))
+        return classify(final[0], killed=self._killed, oom_kills=oom_kills)
 
-    async def final_state(self) -> tuple[int | None, bool]:
-        """Exit status (negative for a signal; None where it has not ended) and whether memory ran out."""
-        async with asyncio.timeout(END_SECONDS):
-            while True:
-                state = (await self._engine.get(f"/containers/{self.id}/json"))["State"]
-                if not state["Running"] and state["Status"] != "created":
-                    break
-                if self.seen is None and not self._killed:
-                    return None, False
-                await asyncio.sleep(0.002)
-        code = int(state["ExitCode"])
-        numbered = code - SIGNAL_BASE if code - SIGNAL_BASE in signal.valid_signals() else 0
-        return (-numbered if numbered > 0 else code), bool(state["OOMKilled"])
+    async def _before_the_end(self, wanted: Any) -> Any:
+        """What `wanted` comes to; EnvironmentUnavailable where the container ends, or does not start, before it."""
+        assert self.starting is not None
+        waiting = asyncio.ensure_future(wanted)
+        try:
+            while not waiting.done():
+                both = [waiting] if self.starting.done() else [waiting, self.starting]
+                await asyncio.wait(both, timeout=POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+                if self.starting.done() and not waiting.done():
+                    self.starting.result()
+                    status, out_of_memory = await self.final_state()
+                    if status is not None:
+                        raise self._ended_early(status, out_of_memory)
+            return waiting.result()
+        finally:
+            waiting.cancel()
+            with suppress(asyncio.CancelledError, OSError):
+                await waiting
 
-
-def see(container: str, peer: Peer) -> Seen | None:
-    """The process behind a connection, where it is in the container's own control group.
-
-    None where this host cannot see it. Raises EnvironmentUnavailable where it is another process.
-    """
-    if peer.pid == 0:
-        return None
-    try:
-        handle = Handle(peer.pid)
-    except ProcessLookupError:
-        return None
-    try:
-        membership = Path(f"/proc/{peer.pid}/cgroup").read_text()
-        mounts = Path("/proc/self/mountinfo").read_text()
-    except OSError:
-        handle.close()
-        return None
-    if container not in membership:
-        handle.close()
-        raise EnvironmentUnavailable(
-            "another process than the box connected to its socket", hint="see who else can enter the folder of sockets"
+    def _ended_early(self, status: int | None, out_of_memory: bool) -> EnvironmentUnavailable:
+        why = "for want of memory" if out_of_memory else f"with status {status}"
+        words = self.stream.words().strip().splitlines() if self.stream is not None else []
+        said = f": `{words[-1]}`" if words else ""
+        return EnvironmentUnavailable(
+            f"the box ended before it said a word, {why}{said}", hint="nothing was run in it; run `harness doctor`"
         )
-    located = locate(mounts, membership)
-    group: Group
-    if "memory" in located.version1 and "pids" in located.version1:
-        group = Group1(located.version1)
-    elif located.version2 is not None:
-        group = Group2(located.version2)
-    else:
-        handle.close()
-        return None
-    return Seen(handle, located, group, Watch(peer.pid, group))
+
+    async def _verify_inside(self) -> None:
+        statuses = await statuses_inside(self._engine, self.id)
+        faults = [fault for status in statuses for fault in faults_of(status, STACKED_FILTERS)]
+        if faults or not statuses:
+            raise EnvironmentUnavailable(
+                f"a box is not confined: {faults[0] if faults else 'its tasks cannot be read'}",
+                hint="nothing was run in it; run `harness doctor`",
+            )
+
+    async def _ask(self) -> None:
+        """Ask the engine for the use of a box that this host cannot see, for as long as it lives."""
+        query = {"stream": "0", "one-shot": "1"}
+        while True:
+            await asyncio.sleep(STATS_SECONDS)
+            with suppress(EnvironmentUnavailable):
+                self._note(read_stats(await self._engine.get(f"/containers/{self.id}/stats", query) or {}))
+
+    def _note(self, now: BoxUsage) -> None:
+        before = self._used
+        self._used = BoxUsage(
+            _higher(before.cpu_seconds, now.cpu_seconds),
+            _higher(before.memory_mb, now.memory_mb),
+            None if before.pids is None and now.pids is None else max(before.pids or 0, now.pids or 0),
+        )
+
+    async def _inspected(self) -> dict[str, Any]:
+        found: dict[str, Any] = await self._engine.get(f"/containers/{self.id}/json")
+        return found
 
 
-def has_swap() -> bool:
-    """Whether this machine has swap on; assumed where it cannot be read."""
+async def _readable(channel: socket.socket) -> None:
+    """Wait until the socket has something to read, or its end."""
+    loop = asyncio.get_running_loop()
+    said: asyncio.Future[None] = loop.create_future()
+    loop.add_reader(channel.fileno(), _settle, said)
     try:
-        return len(Path("/proc/swaps").read_text().splitlines()) > 1
-    except OSError:
-        return True
+        await said
+    finally:
+        loop.remove_reader(channel.fileno())
+
+
+def _settle(said: asyncio.Future[None]) -> None:
+    if not said.done():
+        said.set_result(None)
+
+
+def _higher(before: float | None, now: float | None) -> float | None:
+    return before if now is None else now if before is None else max(before, now)

@@ -17,7 +17,7 @@ from harness.core.ports import Backend
 from harness.sandbox.backends import Choice, choose
 from harness.sandbox.bwrap_program import find_program, probe
 from harness.sandbox.cgroup import find
-from harness.sandbox.docker_box import has_swap
+from harness.sandbox.docker_seen import has_swap
 from harness.sandbox.endpoint import find_endpoint
 from harness.sandbox.engine import Engine
 from harness.sandbox.engine_info import read_info, shortfalls

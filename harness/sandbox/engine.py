@@ -9,7 +9,7 @@ import json
 import ssl
 from collections.abc import Mapping
 from typing import Any, TypeAlias
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from harness.core.errors import EnvironmentUnavailable
 from harness.sandbox.endpoint import Endpoint
@@ -80,27 +80,27 @@ class Engine:
             raise EngineRefused(status, _message(content))
         return json.loads(content) if content.strip() else None
 
-    async def attach(self, container: str) -> tuple[Reader, Writer]:
-        """The container's standard streams: written bytes go in, read ones are the engine's multiplexed frames.
-
-        Raises EngineRefused, EnvironmentUnavailable.
+    async def hijack(
+        self, path: str, body: object = None, query: Mapping[str, str] | None = None
+    ) -> tuple[Reader, Writer]:
+        """A connection that the engine turns into a container's streams: written bytes go in, frames of 8 bytes and a
+        part come out. Raises EngineRefused, EnvironmentUnavailable.
         """
-        query = {"stream": "1", "stdin": "1", "stdout": "1", "stderr": "1"}
         opened: Writer | None = None
         try:
-            async with asyncio.timeout(CONNECT_SECONDS):
-                reader, writer = await self._connect()
-                opened = writer
-                path = f"/containers/{quote(container)}/attach"
-                writer.write(_head("POST", path, query, None, self.endpoint, upgrade=True))
+            async with asyncio.timeout(ANSWER_SECONDS):
+                reader, opened = await self._connect()
+                opened.write(_head("POST", path, query, body, self.endpoint, upgrade=True))
                 status, headers = await _status(reader)
                 if status not in (101, 200):
                     raise EngineRefused(status, _message(await _content(reader, headers)))
-        except (OSError, EOFError, ValueError, TimeoutError, EngineRefused) as error:
+        except BaseException as error:
             if opened is not None:
                 opened.close()
-            raise error if isinstance(error, EngineRefused) else unreachable(self.endpoint, error) from error
-        return reader, writer
+            if isinstance(error, OSError | EOFError | ValueError | TimeoutError):
+                raise unreachable(self.endpoint, error) from error
+            raise
+        return reader, opened
 
     async def _connect(self) -> tuple[Reader, Writer]:
         async with asyncio.timeout(CONNECT_SECONDS):

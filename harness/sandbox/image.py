@@ -22,6 +22,7 @@ import sandbox_image
 import tool_stubs
 from harness.core.errors import EnvironmentUnavailable
 from harness.sandbox.endpoint import Endpoint
+from harness.sandbox.engine import unreachable
 from harness.sandbox.image_inputs import (
     BOX_LABEL,
     DEFAULT_BASE,
@@ -233,11 +234,24 @@ def _client(endpoint: Endpoint, seconds: float) -> Iterator[docker.APIClient]:
         tls = TLSConfig(
             client_cert=(f"{folder}/cert.pem", f"{folder}/key.pem"), ca_cert=f"{folder}/ca.pem", verify=endpoint.verify
         )
-    client = docker.APIClient(base_url=endpoint.url, version="auto", timeout=int(seconds), tls=tls)
+    try:
+        client = docker.APIClient(base_url=endpoint.url, version="auto", timeout=int(seconds), tls=tls)
+    except DockerException as error:
+        raise unreachable(endpoint, _first_cause(error)) from error
     try:
         yield client
     finally:
         client.close()
+
+
+def _first_cause(error: BaseException) -> Exception:
+    """The operating system's error below the client's own layers, where there is one."""
+    link: BaseException | None = error
+    while link is not None:
+        if isinstance(link, OSError) and link.errno:
+            return link
+        link = link.__cause__ or link.__context__
+    return ValueError(str(error))
 
 
 def _line(error: object) -> str:

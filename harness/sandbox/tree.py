@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import sandbox_image
@@ -76,21 +77,21 @@ _held: list[int] = []
 """Descriptors of the trees in use, each with a shared lock: the sweep of another process leaves those alone."""
 
 
-def host_tree(cache: Path | None = None) -> Path:
+def host_tree(folder: Path | None = None) -> Path:
     """The root file system with Python and the box packages, built where it is not there yet.
 
     Raises EnvironmentUnavailable where it cannot be built, or lies where a box's user cannot reach it.
     """
-    root = cache if cache is not None else cache_root()
+    root = folder if folder is not None else cache_root()
     if root not in _ready:
         with _reported(root):
             _ready[root] = _tree(root)
     return _ready[root]
 
 
-def base_tree(cache: Path | None = None) -> Path:
+def base_tree(folder: Path | None = None) -> Path:
     """The layer below `host_tree`: Python without the box packages. Raises EnvironmentUnavailable as that does."""
-    root = cache if cache is not None else cache_root()
+    root = folder if folder is not None else cache_root()
     with _reported(root):
         _prepare(root)
         return _base(root)
@@ -106,8 +107,9 @@ def cache_root() -> Path:
     return Path(f"/var/tmp/execution-harness-{os.geteuid()}")
 
 
+@cache
 def box_digest() -> str:
-    """SHA-256 hex over the contents of the packages that go into the box."""
+    """SHA-256 hex over the contents of the packages that go into the box, as this process first found them."""
     digest = hashlib.sha256(FORMAT.encode())
     for name, file in _box_files():
         content = file.read_bytes()

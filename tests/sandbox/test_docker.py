@@ -15,7 +15,7 @@ import pytest
 
 from harness.core.errors import EnvironmentUnavailable
 from harness.core.ports import BoxExit, ExitKind
-from harness.sandbox.docker import DockerBackend
+from harness.sandbox.docker import Carrier, DockerBackend
 from harness.sandbox.docker_args import LABEL, OWNER_LABEL
 from harness.sandbox.endpoint import Endpoint
 from harness.sandbox.engine import Engine
@@ -91,7 +91,8 @@ found.update(
     cwd=os.getcwd(), user=[os.getuid(), os.getgid(), os.getgroups()],
     open=[path for path in (
         '/proc/1/environ', '/proc/1/cmdline', '/proc/self/mountinfo', '/proc/config.gz', '/proc/sys/kernel/hostname',
-        '/proc/pressure/cpu', '/sys/kernel/notes', '/etc/resolv.conf', '/etc/hosts', '/etc/hostname', '/dev/zero', '/proc/version') if reads(path)],
+        '/proc/pressure/cpu', '/sys/kernel/notes', '/etc/resolv.conf', '/etc/hosts', '/etc/hostname', '/dev/zero',
+        '/proc/version') if reads(path)],
     null=os.path.samestat(os.fstat(1), os.stat('/dev/null')),
 )
 """
@@ -147,7 +148,7 @@ def test_a_second_connection_is_refused(endpoint: Endpoint, spec: SandboxSpec) -
 
     async def body() -> tuple[list[str], str]:
         async with container_of(endpoint, spec) as box:
-            folder: Path = box._meeting.folder
+            folder: Path = box.meeting.folder
             with socket.socket(socket.AF_UNIX) as second:
                 try:
                     second.connect(str(folder / "s"))
@@ -164,13 +165,13 @@ def test_a_stranger_at_the_socket_is_not_taken_for_the_box(endpoint: Endpoint, s
 
     class Hurried(DockerBackend):
         async def _run(self, container: str) -> None:
-            folder = self._live[container]._meeting.folder
+            folder = self._live[container].meeting.folder
             with socket.socket(socket.AF_UNIX) as stranger:
                 stranger.connect(str(folder / "s"))
                 await super()._run(container)
 
     async def body() -> None:
-        backend = Hurried(endpoint)
+        backend = Hurried(endpoint, carrier=Carrier.SOCKET)
         try:
             await backend.start(spec)
         finally:

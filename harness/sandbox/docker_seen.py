@@ -1,0 +1,69 @@
+"""What this host can see of a container: its first process, its control groups, whether it is the one that was made."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.core.errors import EnvironmentUnavailable
+from harness.sandbox.cgroup import Located, locate
+from harness.sandbox.cgroup_files import Group, Group1, Group2
+from harness.sandbox.process import Handle
+from harness.sandbox.watch import Watch
+
+__all__ = ["Seen", "has_swap", "see"]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A container's first process, as this host sees it."""
+
+    handle: Handle
+    located: Located
+    """Its control groups."""
+    group: Group
+    watch: Watch
+
+
+def see(container: str, pid: int, *, ours: bool) -> Seen | None:
+    """The process `pid`, where it is in the container's own control group. `container`: the engine's full id.
+
+    `ours`: the kernel named the process, so that another one is a stranger; else the engine did, whose machine may be
+    another. None where this host cannot see it, or it is outside this pid namespace (0).
+    Raises EnvironmentUnavailable for a stranger.
+    """
+    if pid == 0:
+        return None
+    try:
+        handle = Handle(pid)
+    except ProcessLookupError:
+        return None
+    try:
+        membership = Path(f"/proc/{pid}/cgroup").read_text()
+        mounts = Path("/proc/self/mountinfo").read_text()
+    except OSError:
+        handle.close()
+        return None
+    if container not in membership:
+        handle.close()
+        if not ours:
+            return None
+        raise EnvironmentUnavailable(
+            "another process than the box connected to its socket", hint="see who else can enter the folder of sockets"
+        )
+    located = locate(mounts, membership)
+    group: Group
+    if "memory" in located.version1 and "pids" in located.version1:
+        group = Group1(located.version1)
+    elif located.version2 is not None:
+        group = Group2(located.version2)
+    else:
+        handle.close()
+        return None
+    return Seen(handle, located, group, Watch(pid, group))
+
+
+def has_swap() -> bool:
+    """Whether this machine has swap on; assumed where it cannot be read."""
+    try:
+        return len(Path("/proc/swaps").read_text().splitlines()) > 1
+    except OSError:
+        return True
