@@ -9,6 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from tool_stubs.generate import generate
+
 from harness.contract.effective import Effective, Terms, bind
 from harness.contract.host import HostFile, load_host
 from harness.contract.load import load_contract, load_policy
@@ -23,6 +25,7 @@ from harness.core.ports import Backend
 from harness.executor.execute import Executor
 from harness.ledger.sqlite import SqliteStore
 from harness.output.deliver import Deliverer
+from harness.registry.catalog import surface
 from harness.registry.registry import Registry
 from harness.registry.source import load_sources
 from harness.report import RunResult
@@ -107,6 +110,10 @@ class Harness:
     def terms(self, source: ContractSource, inputs: Mapping[str, Json] | None = None) -> Terms:
         """A contract bound for one new run."""
         return self.bind(source).for_run(new_run_id(), dict(inputs or {}))
+
+    def stubs(self, source: ContractSource, inputs: Mapping[str, Json] | None = None) -> str:
+        """The text of the stubs that a box finds under a contract, as a model should see it."""
+        return generate(surface(self.terms(source, inputs).grants)).source
 
     # --- runs ----------------------------------------------------------------------------------------------
 
@@ -234,6 +241,10 @@ class Session:
     async def finish(self) -> RunResult:
         """Judge the last proposal, deliver where it is accepted, close the record."""
         return await self._live().finish()
+
+    def cancel(self, detail: str) -> None:
+        """Stop the run in order: the box goes, the record says who cancelled it. `finish()` gives the result."""
+        self._live().cancel(detail)
 
     def _live(self) -> Corridor:
         if self._corridor is None:

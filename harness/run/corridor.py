@@ -45,6 +45,7 @@ class Corridor:
         self._iterations: list[IterationRecord] = []
         self._ending: Ending | None = None
         self._result: RunResult | None = None
+        self._live: Iteration | None = None
         self._row = self._create(caller_key, owner)
 
     @property
@@ -103,7 +104,11 @@ class Corridor:
         if short is not None:
             self._ending = Ending(Outcome.REJECTED, ReasonCode.ITERATION_LIMIT, str(short))
             return self._observe(None)
-        record = await Iteration(self._state, len(self._iterations) + 1, self._snippet(checked)).run()
+        self._live = Iteration(self._state, len(self._iterations) + 1, self._snippet(checked))
+        try:
+            record = await self._live.run()
+        finally:
+            self._live = None
         self._iterations.append(record)
         self._state.journal.flush()
         if record.ending is not None:
@@ -111,6 +116,14 @@ class Corridor:
         elif record.returned:
             self._ending = self._weigh(record)
         return self._observe(record)
+
+    def cancel(self, detail: str) -> None:
+        """Stop in order: the live box is ended, and no further iteration starts. The first ending wins."""
+        ending = Ending(Outcome.UNRESOLVED, ReasonCode.CANCELLED, detail)
+        if self._live is not None:
+            self._live.terminate(ending)
+        elif self._ending is None:
+            self._ending = ending
 
     def _snippet(self, checked: Checked) -> Snippet:
         return Snippet(

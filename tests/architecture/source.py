@@ -12,8 +12,13 @@ PACKAGES = ("harness", "sandbox_image", "tool_stubs")
 
 
 def modules(*packages: str) -> list[Path]:
-    """Every Python file of the packages, all three where none is named."""
-    return [path for package in packages or PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
+    """Every module of the packages, all three where none is named; a snippet is no module."""
+    return [
+        path
+        for package in packages or PACKAGES
+        for path in sorted((ROOT / package).rglob("*.py"))
+        if not path.name.startswith("snippet")
+    ]
 
 
 @cache

@@ -26,10 +26,5 @@ def test_every_linked_decision_exists() -> None:
     """A link into docs/decisions/ leads to a file."""
     link = re.compile(r"docs/decisions/([\w.-]+\.md)")
     files = [*ROOT.glob("**/*.md"), *ROOT.glob("harness/**/*.py"), *ROOT.glob("sandbox_image/**/*.py")]
-    cited = {
-        hit
-        for path in files
-        if ".venv" not in path.parts
-        for hit in link.findall(path.read_text("utf-8"))
-    }
+    cited = {hit for path in files if ".venv" not in path.parts for hit in link.findall(path.read_text("utf-8"))}
     assert {each for each in cited if not (ROOT / "docs/decisions" / each).exists()} == set()

@@ -37,9 +37,7 @@ def test_no_function_takes_more_than_six_positional_parameters() -> None:
         for path in modules()
         for node in _functions(path)
         if len(
-            parameters := [
-                arg.arg for arg in node.args.posonlyargs + node.args.args if arg.arg not in ("self", "cls")
-            ]
+            parameters := [arg.arg for arg in node.args.posonlyargs + node.args.args if arg.arg not in ("self", "cls")]
         )
         > MAX_PARAMETERS
     }

@@ -43,13 +43,12 @@ def build_database(path: Path) -> int:
     source = importlib.resources.files("vega_datasets").joinpath("_data/airports.csv")
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(
-            "CREATE TABLE airports (iata TEXT PRIMARY KEY, name TEXT, city TEXT, state TEXT, latitude REAL, longitude REAL)"
+            "CREATE TABLE airports"
+            " (iata TEXT PRIMARY KEY, name TEXT, city TEXT, state TEXT, latitude REAL, longitude REAL)"
         )
         connection.execute("CREATE TABLE surveys (operation TEXT PRIMARY KEY, state TEXT, iata TEXT)")
         rows = list(csv.DictReader(source.read_text("utf-8").splitlines()))
-        connection.executemany(
-            "INSERT INTO airports VALUES (:iata, :name, :city, :state, :latitude, :longitude)", rows
-        )
+        connection.executemany("INSERT INTO airports VALUES (:iata, :name, :city, :state, :latitude, :longitude)", rows)
     return len(rows)
 
 
