@@ -50,6 +50,8 @@ class LocalBox:
         """The first process is known by its id. Raises ProcessLookupError where it is gone."""
         self._first = Handle(pid)
         self._watch = Watch(pid, self._group, single=self._group is None, entered=entered and self._group is not None)
+        if self._killed:
+            self._first.send(signal.SIGKILL)
 
     @property
     def first_pid(self) -> int:

@@ -9,7 +9,6 @@ import os
 import signal
 import socket
 import struct
-from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -87,11 +86,13 @@ class Zygote:
 
     async def slot(self, spec: SandboxSpec, group: Group | None) -> "SlotBox":
         """A confined box that has said its first word, and was verified. Raises EnvironmentUnavailable."""
-        self._attend()
+        self.attend()
+        if self._lost:
+            raise EnvironmentUnavailable("the process that makes boxes is gone")
         channel, inner = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         channel.setblocking(False)
         number = next(self._numbers)
-        box = SlotBox(f"slot-{self._child.handle.pid}-{number}", channel, group, lambda: self._forget(number))
+        box = SlotBox(f"slot-{self._child.handle.pid}-{number}", number, channel, group, self)
         self._slots[number] = box
         try:
             self._ask(number, spec, inner, group)
@@ -126,10 +127,10 @@ class Zygote:
             for entrance in entrances:
                 os.close(entrance)
 
-    def _attend(self) -> None:
+    def attend(self) -> None:
         """Read its words on the loop that runs now."""
         loop = asyncio.get_running_loop()
-        if loop is not self._loop:
+        if loop is not self._loop and not self._lost:
             self._leave_loop()
             self._loop = loop
             loop.add_reader(self._control.fileno(), self._read)
@@ -178,8 +179,9 @@ class Zygote:
         else:
             box.failed(message["failed"])
 
-    def _forget(self, number: int) -> None:
-        self._slots.pop(number, None)
+    def forget(self, box: "SlotBox") -> None:
+        """A slot is closed: nothing more is told to it."""
+        self._slots.pop(box.number, None)
 
     def _lose(self) -> None:
         self._lost = True
@@ -190,12 +192,19 @@ class Zygote:
 class SlotBox(LocalBox):
     """One slot of a zygote."""
 
-    def __init__(self, name: str, channel: socket.socket, group: Group | None, forget: Callable[[], None]) -> None:
+    def __init__(self, name: str, number: int, channel: socket.socket, group: Group | None, zygote: Zygote) -> None:
+        """`number`: the zygote's name for it."""
         super().__init__(name, channel, group)
-        self._forget = forget
+        self.number = number
+        self._zygote = zygote
         self._end_known = asyncio.Event()
         self._status: int | None = None
         self._why = ""
+
+    @property
+    def waiting(self) -> bool:
+        """Whether it still lives, with its first word unread."""
+        return self._exit is None and not self._end_known.is_set() and not self._ending()
 
     async def until_ready(self, seconds: float) -> None:
         """Wait for the first byte of the box, leaving it unread. Raises EnvironmentUnavailable."""
@@ -215,8 +224,10 @@ class SlotBox(LocalBox):
     def failed(self, why: str) -> None:
         """It could not be made."""
         self._why = why
+        self.ended(None)
 
     async def _collect(self, seconds: float) -> tuple[bool, int | None]:
+        self._zygote.attend()
         try:
             async with asyncio.timeout(seconds):
                 await self._end_known.wait()
@@ -226,7 +237,7 @@ class SlotBox(LocalBox):
 
     def _let_go(self) -> None:
         super()._let_go()
-        self._forget()
+        self._zygote.forget(self)
 
 
 def _sender(ancillary: list[tuple[int, int, bytes]]) -> int:

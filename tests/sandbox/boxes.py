@@ -5,24 +5,49 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 
 from harness.core.ports import Box
-from harness.sandbox.bubblewrap import BubblewrapBackend
+from harness.sandbox.bubblewrap import BubblewrapBackend, Ground
 from harness.sandbox.cgroup import find
+from harness.sandbox.local_box import LocalBox
 from harness.sandbox.spec import SandboxSpec
 from harness.sandbox.tree import BOXLIB, cache_root, host_tree
+from harness.sandbox.zygote import Zygote
 
 T = TypeVar("T")
+RUNNER = "boot"
+"""The probes' runner stands where the real one's entry does."""
 PROBE = Path(__file__).with_name("probe_boot.py")
 GROUPS = pytest.mark.skipif(find() is None, reason="this process may not make control groups")
-HELD = [pytest.param(True, id="group", marks=GROUPS), pytest.param(False, id="single")]
-"""Who holds the limits: the box's control group, or, where there is none, the box as a single process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a test's box comes to be."""
+
+    groups: bool
+    """Who holds the limits: the box's control group, or, where there is none, the box as a single process."""
+    slot: bool
+    """Forked from a zygote, or started cold."""
+
+
+GROUPED = [
+    pytest.param(Way(groups=True, slot=False), id="cold-group", marks=GROUPS),
+    pytest.param(Way(groups=True, slot=True), id="slot-group", marks=GROUPS),
+]
+SINGLE = [
+    pytest.param(Way(groups=False, slot=False), id="cold-single"),
+    pytest.param(Way(groups=False, slot=True), id="slot-single"),
+]
+WAYS = [*GROUPED, *SINGLE]
+"""Every battery runs over all of them: the walls are the same."""
 
 
 @pytest.fixture(scope="session")
@@ -59,33 +84,44 @@ async def ask(box: Box, text: str, seconds: float = 20.0) -> dict[str, Any] | No
 
 
 @asynccontextmanager
-async def box_of(tree: Path, groups: bool, spec: SandboxSpec | None = None) -> AsyncIterator[Box]:
+async def box_of(tree: Path, way: Way, spec: SandboxSpec | None = None) -> AsyncIterator[LocalBox]:
     """A verified box that has said hello."""
-    backend = BubblewrapBackend(tree=tree, groups=groups)
-    box = await backend.start(spec or SandboxSpec())
-    try:
-        await box.verify()
-        assert box.channel.recv(1) == b"h"
-        yield box
-    finally:
-        await box.close()
+    async with _started(tree, way, spec or SandboxSpec()) as box:
+        try:
+            await box.verify()
+            assert box.channel.recv(1) == b"h"
+            yield box
+        finally:
+            await box.close()
+
+
+@asynccontextmanager
+async def _started(tree: Path, way: Way, spec: SandboxSpec) -> AsyncIterator[LocalBox]:
+    if not way.slot:
+        backend = BubblewrapBackend(tree=tree, groups=way.groups)
+        yield await backend.start(spec)
         await backend.close()
+        return
+    ground = Ground(tree, groups=way.groups)
+    await ground.prepare()
+    zygote = Zygote(ground.program.path, ground.tree, RUNNER)
+    try:
+        await zygote.until_ready(spec.start_seconds)
+        yield await zygote.slot(spec, ground.group(spec))
+    finally:
+        await zygote.close()
 
 
-def run(work: Callable[[], Awaitable[T]]) -> T:
+def run(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run an async body to its end."""
-
-    async def body() -> T:
-        return await work()
-
-    return asyncio.run(body())
+    return asyncio.run(work())
 
 
-def probe(tree: Path, groups: bool, text: str, spec: SandboxSpec | None = None) -> dict[str, Any] | None:
+def probe(tree: Path, way: Way, text: str, spec: SandboxSpec | None = None) -> dict[str, Any] | None:
     """One box, one probe, its answer."""
 
     async def body() -> dict[str, Any] | None:
-        async with box_of(tree, groups, spec) as box:
+        async with box_of(tree, way, spec) as box:
             return await ask(box, text)
 
     return asyncio.run(body())

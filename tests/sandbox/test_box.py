@@ -14,7 +14,7 @@ from harness.sandbox.bubblewrap import BubblewrapBackend
 from harness.sandbox.cgroup import find
 from harness.sandbox.confinement import require_confined
 from harness.sandbox.spec import SandboxSpec
-from tests.sandbox.boxes import HELD, ask, box_of, probe, run
+from tests.sandbox.boxes import GROUPED, SINGLE, WAYS, Way, ask, box_of, probe, run
 
 DEAF = """
 import signal
@@ -30,19 +30,19 @@ pytestmark = pytest.mark.bubblewrap
 SMALL = SandboxSpec(memory_mb=96, disk_mb=16, pids=24, open_files=64)
 
 
-def ends_as(tree: Path, groups: bool, text: str, spec: SandboxSpec = SMALL) -> BoxExit:
+def ends_as(tree: Path, way: Way, text: str, spec: SandboxSpec = SMALL) -> BoxExit:
     """How a box ends that executes `text` and is not killed before it is gone."""
 
     async def body() -> BoxExit:
-        async with box_of(tree, groups, spec) as box:
+        async with box_of(tree, way, spec) as box:
             assert await ask(box, text) is None
             return await box.close()
 
     return run(body)
 
 
-@pytest.mark.parametrize("groups", HELD)
-def test_the_box_sees_nothing_of_the_host(probe_tree: Path, groups: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_the_box_sees_nothing_of_the_host(probe_tree: Path, way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
     """A30, A31, A32: no environment, no descriptors but its own, no /proc, no host name, no devices, another user."""
     monkeypatch.setenv("DATABASE_URL", "postgresql://secret")
     text = """
@@ -61,7 +61,7 @@ found.update(
     device=os.path.exists('/dev/zero'),
 )
 """
-    assert probe(probe_tree, groups, text) == {
+    assert probe(probe_tree, way, text) == {
         "environ": {},
         "descriptors": [0, 1, 2],
         "proc": False,
@@ -75,8 +75,8 @@ found.update(
     }
 
 
-@pytest.mark.parametrize("groups", HELD)
-def test_nothing_can_be_written_but_the_work_folder(probe_tree: Path, groups: bool) -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_nothing_can_be_written_but_the_work_folder(probe_tree: Path, way: Way) -> None:
     """B14: the root is read-only, also to mode and time changes; the work folder is not."""
     text = """
 import os
@@ -93,11 +93,11 @@ except OSError:
     found['mode'] = 'refused'
 """
     refused = dict.fromkeys(("/x", "/opt/box/x", "/usr/x", "/dev/x", "/run/x", "/etc/x", "mode"), "refused")
-    assert probe(probe_tree, groups, text) == {**refused, "/tmp/x": "written"}
+    assert probe(probe_tree, way, text) == {**refused, "/tmp/x": "written"}
 
 
-@pytest.mark.parametrize("groups", HELD)
-def test_no_way_out_through_a_system_call(probe_tree: Path, groups: bool) -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_no_way_out_through_a_system_call(probe_tree: Path, way: Way) -> None:
     """A02, A32: with the C library in hand, every call that leads out gives EPERM, and no socket can be made."""
     text = """
 import ctypes, os, socket
@@ -124,11 +124,11 @@ found['pair'] = pair[1].recv(1).decode()
 """
     if os.uname().machine != "x86_64":
         pytest.skip("the probe's numbers are those of x86_64")
-    assert probe(probe_tree, groups, text) == {"pair": "x"}
+    assert probe(probe_tree, way, text) == {"pair": "x"}
 
 
-@pytest.mark.parametrize("groups", HELD)
-def test_ordinary_python_works_in_the_box(probe_tree: Path, groups: bool) -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_ordinary_python_works_in_the_box(probe_tree: Path, way: Way) -> None:
     """Threads, asyncio, files, random numbers, time zones, sqlite and a large import: the walls are not in the way."""
     text = """
 import asyncio, concurrent.futures, decimal, json, pathlib, random, sqlite3, subprocess, tempfile, threading, uuid
@@ -148,7 +148,7 @@ found['sql'] = sqlite3.connect(':memory:').execute('select 1 + 1').fetchone()[0]
 found['zone'] = str(zoneinfo.ZoneInfo('Europe/Berlin'))
 found['random'] = [len(secrets.token_hex(4)), len(uuid.uuid4().hex)]
 """
-    assert probe(probe_tree, groups, text) == {
+    assert probe(probe_tree, way, text) == {
         "gather": [0, 1, 4, 9],
         "pool": ["0", "1", "2"],
         "copied": "text",
@@ -158,7 +158,8 @@ found['random'] = [len(secrets.token_hex(4)), len(uuid.uuid4().hex)]
     }
 
 
-def test_without_a_group_the_box_stays_one_process(probe_tree: Path) -> None:
+@pytest.mark.parametrize("way", SINGLE)
+def test_without_a_group_the_box_stays_one_process(probe_tree: Path, way: Way) -> None:
     """B10: where no group can hold it, fork answers as at a limit, and threads still run."""
     text = """
 import os, threading
@@ -171,11 +172,11 @@ thread = threading.Thread(target=lambda: found.update(thread='ran'))
 thread.start()
 thread.join()
 """
-    assert probe(probe_tree, False, text) == {"fork": "BlockingIOError", "thread": "ran"}
+    assert probe(probe_tree, way, text) == {"fork": "BlockingIOError", "thread": "ran"}
 
 
-@pytest.mark.parametrize("groups", HELD)
-def test_tasks_are_limited(probe_tree: Path, groups: bool) -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_tasks_are_limited(probe_tree: Path, way: Way) -> None:
     """B10: threads (and processes, where there may be any) end at the limit, which shows as such."""
     text = """
 import threading, time
@@ -191,11 +192,11 @@ stop.set()
 found['within'] = 4 < count <= 24
 """
     spec = SandboxSpec(memory_mb=512, disk_mb=16, pids=24)
-    assert probe(probe_tree, groups, text, spec) == {"error": "can't start new thread", "within": True}
+    assert probe(probe_tree, way, text, spec) == {"error": "can't start new thread", "within": True}
 
 
-@pytest.mark.parametrize("groups", HELD)
-def test_descriptors_and_file_sizes_are_limited(probe_tree: Path, groups: bool) -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_descriptors_and_file_sizes_are_limited(probe_tree: Path, way: Way) -> None:
     """B10, B14: the work folder ends at its size, a sparse file at the same, descriptors at their number."""
     text = """
 import errno, os
@@ -219,11 +220,12 @@ def fill(step, at):
 found['sparse'] = fill(1, 1 << 40)
 found['full'] = fill(1 << 20, 0)
 """
-    found = probe(probe_tree, groups, text, SMALL)
+    found = probe(probe_tree, way, text, SMALL)
     assert found == {"descriptors": ["EMFILE", 64], "sparse": "EFBIG", "full": "EFBIG"}
 
 
-def test_a_full_work_folder_says_so(probe_tree: Path) -> None:
+@pytest.mark.parametrize("way", SINGLE)
+def test_a_full_work_folder_says_so(probe_tree: Path, way: Way) -> None:
     """B14: several files together end at the size of the folder."""
     text = """
 import errno
@@ -235,22 +237,22 @@ except OSError as error:
     found['error'] = [errno.errorcode[error.errno], number]
 """
     spec = SandboxSpec(memory_mb=96, disk_mb=16)
-    found = probe(probe_tree, False, text, spec)
+    found = probe(probe_tree, way, text, spec)
     assert found is not None
     assert found["error"] in (["ENOSPC", 4], ["ENOSPC", 3])
 
 
-@pytest.mark.parametrize("groups", [HELD[0]])
-def test_too_much_memory_ends_the_box_and_says_so(probe_tree: Path, groups: bool) -> None:
+@pytest.mark.parametrize("way", GROUPED)
+def test_too_much_memory_ends_the_box_and_says_so(probe_tree: Path, way: Way) -> None:
     """B06, B08: touched page by page, without swap: the kernel kills, and the exit names the reason."""
     text = "block = bytearray(400 << 20)\nfor at in range(0, len(block), 4096): block[at] = 1"
-    assert ends_as(probe_tree, groups, text) == BoxExit(
+    assert ends_as(probe_tree, way, text) == BoxExit(
         ExitKind.OUT_OF_MEMORY, "the kernel ended 1 process for want of memory"
     )
 
 
-@pytest.mark.parametrize("groups", [HELD[0]])
-def test_a_child_that_dies_for_memory_counts(probe_tree: Path, groups: bool) -> None:
+@pytest.mark.parametrize("way", GROUPED)
+def test_a_child_that_dies_for_memory_counts(probe_tree: Path, way: Way) -> None:
     """B08: the first process ends well, and the exit still says what happened."""
     text = """
 import os
@@ -262,10 +264,11 @@ if child == 0:
 os.waitpid(child, 0)
 os._exit(0)
 """
-    assert ends_as(probe_tree, groups, text).kind is ExitKind.OUT_OF_MEMORY
+    assert ends_as(probe_tree, way, text).kind is ExitKind.OUT_OF_MEMORY
 
 
-def test_without_a_group_memory_ends_at_the_address_space(probe_tree: Path) -> None:
+@pytest.mark.parametrize("way", SINGLE)
+def test_without_a_group_memory_ends_at_the_address_space(probe_tree: Path, way: Way) -> None:
     """B06: one process, whose address space and work folder together stay under the limit: an ordinary MemoryError."""
     text = """
 import os
@@ -278,10 +281,10 @@ except MemoryError:
     blocks.clear()
     found['within'] = 20 < size < 80
 """
-    assert probe(probe_tree, False, text, SMALL) == {"within": True}
+    assert probe(probe_tree, way, text, SMALL) == {"within": True}
 
 
-@pytest.mark.parametrize("groups", HELD)
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -291,17 +294,17 @@ except MemoryError:
     ],
     ids=["exit", "exit-7", "crash"],
 )
-def test_the_end_is_told_as_it_was(probe_tree: Path, groups: bool, text: str, expected: BoxExit) -> None:
+def test_the_end_is_told_as_it_was(probe_tree: Path, way: Way, text: str, expected: BoxExit) -> None:
     """B08: leaving and crashing are two things."""
-    assert ends_as(probe_tree, groups, text) == expected
+    assert ends_as(probe_tree, way, text) == expected
 
 
-@pytest.mark.parametrize("groups", HELD)
-def test_killed_by_somebody_else_is_told_apart(probe_tree: Path, groups: bool) -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_killed_by_somebody_else_is_told_apart(probe_tree: Path, way: Way) -> None:
     """B08: a person's kill is neither ours nor the memory's."""
 
     async def body() -> BoxExit:
-        async with box_of(probe_tree, groups) as box:
+        async with box_of(probe_tree, way) as box:
             os.kill(box.first_pid, 9)
             assert box.channel.fileno() >= 0
             await asyncio.get_running_loop().sock_recv(box.channel, 1)
@@ -311,7 +314,7 @@ def test_killed_by_somebody_else_is_told_apart(probe_tree: Path, groups: bool) -
     assert run(body) == BoxExit(ExitKind.KILLED_BY_OTHERS, "killed from outside with SIGKILL")
 
 
-@pytest.mark.parametrize("groups", HELD)
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
     "text",
     [
@@ -322,11 +325,11 @@ def test_killed_by_somebody_else_is_told_apart(probe_tree: Path, groups: bool) -
     ],
     ids=["B02", "B01", "B04", "B25"],
 )
-def test_a_kill_ends_whatever_runs(probe_tree: Path, groups: bool, text: str) -> None:
+def test_a_kill_ends_whatever_runs(probe_tree: Path, way: Way, text: str) -> None:
     """Endless loops, sleeps, C code and ignored signals are over within half a second, and the exit is ours."""
 
     async def body() -> tuple[bool, BoxExit, float]:
-        async with box_of(probe_tree, groups) as box:
+        async with box_of(probe_tree, way) as box:
             waiting = asyncio.create_task(ask(box, text))
             await asyncio.sleep(0.1)
             started = time.monotonic()
@@ -341,8 +344,8 @@ def test_a_kill_ends_whatever_runs(probe_tree: Path, groups: bool, text: str) ->
     assert took < 0.5
 
 
-@pytest.mark.parametrize("groups", [HELD[0]])
-def test_no_descendant_outlives_the_box(probe_tree: Path, groups: bool) -> None:
+@pytest.mark.parametrize("way", GROUPED)
+def test_no_descendant_outlives_the_box(probe_tree: Path, way: Way) -> None:
     """B03, B11: double forks in sessions of their own are gone with the first process, also after a good end."""
     text = """
 import os, time
@@ -357,7 +360,7 @@ time.sleep(0.1)
 """
 
     async def body() -> tuple[int, list[int]]:
-        async with box_of(probe_tree, groups) as box:
+        async with box_of(probe_tree, way) as box:
             assert await ask(box, text) == {}
             pids = box.processes()
             await box.verify()
@@ -367,8 +370,8 @@ time.sleep(0.1)
     assert run(body) == (4, [])
 
 
-@pytest.mark.parametrize("groups", [HELD[0]])
-def test_a_fork_bomb_ends_with_its_box(probe_tree: Path, groups: bool) -> None:
+@pytest.mark.parametrize("way", GROUPED)
+def test_a_fork_bomb_ends_with_its_box(probe_tree: Path, way: Way) -> None:
     """B10: forking without end stays under the limit, and one kill ends it."""
     text = """
 import os
@@ -380,7 +383,7 @@ while True:
 """
 
     async def body() -> tuple[bool, list[int]]:
-        async with box_of(probe_tree, groups, SMALL) as box:
+        async with box_of(probe_tree, way, SMALL) as box:
             waiting = asyncio.create_task(ask(box, text))
             await asyncio.sleep(0.3)
             pids = box.processes()
@@ -392,8 +395,8 @@ while True:
     assert run(body) == (True, [])
 
 
-@pytest.mark.parametrize("groups", HELD)
-def test_use_is_measured(probe_tree: Path, groups: bool) -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_use_is_measured(probe_tree: Path, way: Way) -> None:
     """Processor seconds, peak memory and tasks come from the kernel and stay readable after the end."""
     text = """
 import threading, time
@@ -405,7 +408,7 @@ while time.process_time() < end: pass
 """
 
     async def body() -> tuple[bool, bool, bool, bool]:
-        async with box_of(probe_tree, groups, SandboxSpec(memory_mb=512)) as box:
+        async with box_of(probe_tree, way, SandboxSpec(memory_mb=512)) as box:
             waiting = asyncio.create_task(ask(box, text))
             while not waiting.done():
                 await asyncio.sleep(0.02)
@@ -421,12 +424,12 @@ while time.process_time() < end: pass
     assert run(body) == (True, True, True, True)
 
 
-@pytest.mark.parametrize("groups", HELD)
-def test_a_frozen_box_uses_no_processor_and_goes_on_afterwards(probe_tree: Path, groups: bool) -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_a_frozen_box_uses_no_processor_and_goes_on_afterwards(probe_tree: Path, way: Way) -> None:
     """Holding a box for a person costs nothing while it lasts."""
 
     async def body() -> tuple[float, dict[str, object] | None]:
-        async with box_of(probe_tree, groups) as box:
+        async with box_of(probe_tree, way) as box:
             waiting = asyncio.create_task(
                 ask(box, "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass")
             )
@@ -445,12 +448,12 @@ def test_a_frozen_box_uses_no_processor_and_goes_on_afterwards(probe_tree: Path,
     assert (used, found) == (0.0, {})
 
 
-@pytest.mark.parametrize("groups", HELD)
-def test_a_frozen_box_can_be_killed(probe_tree: Path, groups: bool) -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_a_frozen_box_can_be_killed(probe_tree: Path, way: Way) -> None:
     """A stopped tree ends like any other."""
 
     async def body() -> BoxExit:
-        async with box_of(probe_tree, groups) as box:
+        async with box_of(probe_tree, way) as box:
             await box.freeze()
             await box.kill()
             return await box.close()
@@ -487,7 +490,7 @@ def test_a_runner_that_does_not_start_is_explained(probe_tree: Path, tmp_path: P
 
     with pytest.raises(EnvironmentUnavailable) as refused:
         run(body)
-    assert refused.value.message == "no bubblewrap box here: `bwrap: Can't mkdir /tmp: Read-only file system`"
+    assert refused.value.message == "no bubblewrap box here: `bwrap: Can't mkdir /dev: Read-only file system`"
 
 
 def test_an_unconfined_process_is_not_believed() -> None:
