@@ -153,7 +153,7 @@ class Entry:
     content: str
     occurrence: int
     kind: str
-    """`call`, or a run fact: `run_created`, `iteration_started`, `iteration_ended`, `clock`, `bundle`, `decision`,
+    """`call`, or a run fact: `run_created`, `taken_over`, `erased`, `iteration_started`, `iteration_ended`, `clock`, `bundle`, `decision`,
     `grant`, `check`, `charge`, `escalation`, `ended`, `delivery`."""
     event: Event | None
     state: State | None

@@ -1,24 +1,29 @@
-"""Reading the audit back: is every line there, in order, unchanged, and does it still fit the journal?
+"""Reading the record back: is every line there, in order, unchanged, and does the head still fit?
 
 `verify` names the exact place of a change, a gap, a cut or a fork. It writes nothing.
 """
 
 import hmac
-import json
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from harness.core.call import Json
 from harness.ledger.anchors import Anchor, anchor_path, read_anchors
-from harness.ledger.chain import GENESIS, Chain, Head
+from harness.ledger.chain import GENESIS, Chain, Head, Header
 from harness.ledger.keys import key_path, read_key
 from harness.ledger.opening import explain, read_only
-from harness.ledger.tables import ENTRY_COLUMNS, SEQ_BITS, entry_from_row, verdict_json
+from harness.ledger.tables import CHAIN_COLUMNS, ENTRY_COLUMNS, SEQ_BITS, entry_from_row
 
 __all__ = ["Problem", "ProblemKind", "audit_lines", "verify"]
+
+_LINES = f"SELECT {ENTRY_COLUMNS}, {CHAIN_COLUMNS} FROM entries ORDER BY n, id"
+_HEADERS = "SELECT number, id, principal, contract, version, digest FROM runs"
+_DATA, _ANSWER, _USED, _N, _BODY, _MAC = 14, 17, 22, 23, 24, 25
+"""Columns of `_LINES`."""
+_SEQ_MASK = (1 << SEQ_BITS) - 1
 
 
 class ProblemKind(StrEnum):
@@ -30,12 +35,14 @@ class ProblemKind(StrEnum):
     """Lines are missing in the middle."""
     CUT = "cut"
     """Lines are missing at the end."""
+    ADDED = "added"
+    """A line that the harness did not write."""
     FORK = "fork"
     """An anchor has seen another line at this place: the store was set back and written on."""
+    ERASED = "erased"
+    """Arguments or answers were taken out, and no line says who did it."""
     HEAD = "head"
-    """The stored head was not made by the holder of the key."""
-    JOURNAL = "journal"
-    """The journal line that an audit line covers was changed or is missing, or has no audit line."""
+    """The stored head, or an anchor, was not made by the holder of the key."""
     KEY = "key"
     """The key is missing: nothing can be verified."""
 
@@ -46,7 +53,7 @@ class Problem:
 
     kind: ProblemKind
     line: int
-    """Number of the audit line; 0 where the problem is no line's."""
+    """Number of the line in the chain; 0 where the problem is no line's."""
     message: str
     run: str = ""
     seq: int = 0
@@ -69,9 +76,9 @@ def verify(path: str | Path, *, key: bytes | None = None) -> list[Problem]:
                 key = read_key(key_path(store))
             except FileNotFoundError:
                 return [Problem(ProblemKind.KEY, 0, f"the key `{key_path(store)}` is missing: nothing can be verified")]
-        db.execute("BEGIN")
         anchors = read_anchors(anchor_path(store))
-        return _Verifier(db, Chain(key), anchors).problems()
+        db.execute("BEGIN")
+        return _Walk(db, Chain(key), anchors).problems()
     except sqlite3.Error as error:
         raise explain(error, store) from error
     finally:
@@ -79,21 +86,30 @@ def verify(path: str | Path, *, key: bytes | None = None) -> list[Problem]:
 
 
 def audit_lines(path: str | Path, run: str = "") -> Iterator[dict[str, Json]]:
-    """The lines as people read them, of one run or of all, oldest first. Raises StoreError."""
+    """The lines as an auditor may read them, of one run or of all: no argument, no value. Raises StoreError."""
     store = Path(path)
     db = read_only(store)
     try:
-        for (text,) in db.execute("SELECT line FROM audit ORDER BY seq"):
-            line = json.loads(text)
-            if not run or line.get("run") == run:
-                yield line
+        try:
+            chain = Chain(read_key(key_path(store)))
+        except FileNotFoundError:
+            chain = Chain(bytes(32))
+        headers = _headers(db)
+        for row in db.execute(_LINES):
+            header = headers.get(row[0] >> SEQ_BITS)
+            if header is not None and run in ("", header.run):
+                yield chain.audit_view(row[_N], header, entry_from_row(header.run, row))
     except sqlite3.Error as error:
         raise explain(error, store) from error
     finally:
         db.close()
 
 
-class _Verifier:
+def _headers(db: sqlite3.Connection) -> dict[int, Header]:
+    return {number: Header(*fields) for number, *fields in db.execute(_HEADERS)}
+
+
+class _Walk:
     """One walk along the chain."""
 
     def __init__(self, db: sqlite3.Connection, chain: Chain, anchors: list[Anchor]) -> None:
@@ -103,93 +119,81 @@ class _Verifier:
         self._anchors_at: dict[int, list[Anchor]] = {}
         for anchor in anchors:
             self._anchors_at.setdefault(anchor.seq, []).append(anchor)
+        self._headers = _headers(db)
         self._found: list[Problem] = []
-        self._numbers: dict[str, int] = dict(db.execute("SELECT id, number FROM runs"))
-        self._covered: dict[int, int] = dict.fromkeys(self._numbers.values(), 0)
+        self._erased: dict[str, int] = {}
+        """First erased line by run, until a line says who erased it."""
         self._last = 0
-        self._mac = GENESIS
+        self._mac: bytes | None = GENESIS
+        """What the next line follows; None where the line before it is missing."""
 
     def problems(self) -> list[Problem]:
         """The walk itself."""
-        for seq, line, mac in self._db.execute("SELECT seq, line, mac FROM audit ORDER BY seq"):
-            if seq != self._last + 1:
-                self._add(ProblemKind.GAP, self._last + 1, _missing(self._last + 1, seq - 1))
-                self._mac = b""
-            self._line(seq, line, mac)
-            self._last, self._mac = seq, mac
-        self._head()
-        self._uncovered()
+        seq, mac, high, seal = self._db.execute("SELECT seq, mac, high, seal FROM head").fetchone()
+        for row in self._db.execute(_LINES):
+            self._line(row)
+        self._end(Head(seq, mac, high), seal)
+        for run, line in self._erased.items():
+            self._add(ProblemKind.ERASED, line, f"arguments of run `{run}` were erased, and no line says by whom", run)
         return sorted(self._found, key=lambda problem: problem.line or self._last + 1)
 
-    def _line(self, seq: int, line: str, mac: bytes) -> None:
-        """One line: its link to the one before (where that is there), its number, its journal line, its anchor."""
-        if self._mac and not hmac.compare_digest(self._chain.mac(self._mac, line), mac):
-            self._add(ProblemKind.CHANGED, seq, "the line was changed, or does not follow the one before it")
-            self._cover(line)
+    def _line(self, row: tuple) -> None:  # type: ignore[type-arg]  # a row as it is, perhaps forged
+        number, mac, place = row[_N], row[_MAC], row[0] & _SEQ_MASK
+        header = self._headers.get(row[0] >> SEQ_BITS)
+        run = header.run if header is not None else ""
+        if number <= self._last:
+            self._add(ProblemKind.ADDED, number, f"a second line has the number {number}", run, place)
             return
-        for anchor in self._anchors_at.get(seq, ()):
-            if hmac.compare_digest(anchor.mac, mac):
-                continue
-            self._add(ProblemKind.FORK, seq, f"an anchor of {anchor.at} has seen another line here")
-        self._journal(seq, line)
+        if number > self._last + 1:
+            self._add(ProblemKind.GAP, self._last + 1, _missing(self._last + 1, number - 1))
+            self._mac = None
+        if header is None:
+            self._add(ProblemKind.CHANGED, number, "the run of the line is missing", "", place)
+        elif not self._fits(row, header):
+            message = "the line was changed, or does not follow the one before it"
+            self._add(ProblemKind.CHANGED, number, message, run, place)
+        else:
+            self._anchor(number, mac)
+        self._last, self._mac = number, mac
 
-    def _journal(self, seq: int, text: str) -> None:
-        line = json.loads(text)
-        run, place = line["run"], line["seq"]
-        number = self._cover(text)
-        row = None
-        if number is not None:
-            row = self._db.execute(
-                f"SELECT {ENTRY_COLUMNS} FROM entries WHERE id = ?", ((number << SEQ_BITS) + place,)
-            ).fetchone()
-        if row is None:
-            self._add(ProblemKind.JOURNAL, seq, f"journal line {place} of run `{run}` is missing", run, place)
-            return
+    def _fits(self, row: tuple, header: Header) -> bool:  # type: ignore[type-arg]  # a row as it is, perhaps forged
+        """The line's link to the one before (where that is there), and its arguments and answer (where those are)."""
         try:
-            entry = replace(entry_from_row(run, row), seq=place)
-            same = self._chain.body(entry, verdict_json(entry.verdict)) == line["body"]
+            entry = entry_from_row(header.run, row)
+            small = (*row[1:_DATA], *row[_DATA + 1 : _ANSWER], *row[_ANSWER + 1 : _N], row[_BODY])
+            if self._mac is not None:
+                wanted = self._chain.mac(self._mac, header, (row[_N], entry.seq), small)
+                if not hmac.compare_digest(wanted, row[_MAC]):
+                    return False
         except (ValueError, TypeError):
-            same = False
-        if not same:
-            self._add(ProblemKind.JOURNAL, seq, f"journal line {place} of run `{run}` was changed", run, place)
+            return False
+        if row[_DATA] is None or row[_ANSWER] is None:
+            self._erased.setdefault(header.run, row[_N])
+            return True
+        if entry.kind == "erased":
+            self._erased.pop(header.run, None)
+        return hmac.compare_digest(self._chain.body(entry), row[_BODY])
 
-    def _cover(self, text: str) -> int | None:
-        """Count the journal line that an audit line, perhaps a forged one, speaks of; the number of its run."""
-        try:
-            number = self._numbers.get(json.loads(text)["run"])
-        except (ValueError, KeyError, TypeError):
-            return None
-        if number is not None:
-            self._covered[number] += 1
-        return number
+    def _anchor(self, number: int, mac: bytes) -> None:
+        for anchor in self._anchors_at.get(number, ()):
+            if not hmac.compare_digest(anchor.mac, mac):
+                self._add(ProblemKind.FORK, number, f"an anchor of {anchor.at} has seen another line here")
 
-    def _head(self) -> None:
-        seq, mac, high, seal = self._db.execute("SELECT seq, mac, high, seal FROM head").fetchone()
-        known = max([seq, *(anchor.seq for anchor in self._anchors)])
+    def _end(self, head: Head, seal: bytes) -> None:
+        known = max([head.seq, *(anchor.seq for anchor in self._anchors)])
         if self._last < known:
             self._add(ProblemKind.CUT, self._last + 1, _missing(self._last + 1, known) + " at the end")
-        if seq == 0 and self._last == 0 and not seal:
-            return
-        if not hmac.compare_digest(self._chain.seal(Head(seq, mac, high)), seal):
-            self._add(ProblemKind.HEAD, 0, "the stored head was not written by the harness")
-        elif seq < self._last:
-            self._add(ProblemKind.CHANGED, seq + 1, f"lines {seq + 1} to {self._last} stand behind the stored head")
-        elif seq == self._last and not hmac.compare_digest(self._mac, mac):
-            self._add(ProblemKind.CHANGED, seq, "the last line is not the one that the stored head has seen")
         ours = self._chain.anchor_ok
         if not all(ours(anchor.seq, anchor.mac, anchor.at, anchor.seal) for anchor in self._anchors):
             self._add(ProblemKind.HEAD, 0, "an anchor was not written by the harness")
-
-    def _uncovered(self) -> None:
-        """Journal lines that no audit line speaks of."""
-        for run, number in self._numbers.items():
-            low = number << SEQ_BITS
-            (count,) = self._db.execute(
-                "SELECT count(*) FROM entries WHERE id > ? AND id < ?", (low, low + (1 << SEQ_BITS))
-            ).fetchone()
-            if count > self._covered[number]:
-                extra = count - self._covered[number]
-                self._add(ProblemKind.JOURNAL, 0, f"{extra} journal line(s) of run `{run}` have no audit line", run)
+        if head.seq == 0 and self._last == 0 and not seal:
+            return
+        if not hmac.compare_digest(self._chain.seal(head), seal):
+            self._add(ProblemKind.HEAD, 0, "the stored head was not written by the harness")
+        elif head.seq < self._last:
+            self._add(ProblemKind.ADDED, head.seq + 1, f"lines {head.seq + 1} to {self._last} stand behind the head")
+        elif head.seq == self._last and self._mac != head.mac:
+            self._add(ProblemKind.CHANGED, head.seq, "the last line is not the one that the head has seen")
 
     def _add(self, kind: ProblemKind, line: int, message: str, run: str = "", seq: int = 0) -> None:
         self._found.append(Problem(kind, line, message, run, seq))

@@ -33,7 +33,7 @@ from harness.ledger.tables import (
     run_from_row,
     used_from_json,
 )
-from harness.ledger.transaction import Transaction
+from harness.ledger.transaction import Known, Transaction
 
 __all__ = ["SqliteStore"]
 
@@ -45,6 +45,12 @@ ANCHOR_LINES = 1000
 _RUN = (
     "SELECT id, contract, version, digest, principal, created_at, status, attempt, owner, document, ending, caller_key"
     " FROM runs JOIN run_documents USING (number)"
+)
+
+_USED = (
+    "SELECT used FROM entries, (SELECT number FROM runs WHERE id = ?) "
+    f"WHERE entries.id > number << {SEQ_BITS} AND entries.id < (number + 1) << {SEQ_BITS} AND used IS NOT NULL "
+    "ORDER BY entries.id DESC LIMIT 1"
 )
 
 
@@ -73,6 +79,7 @@ class SqliteStore:
         self._fenced: set[tuple[str, int]] = set()
         self._db = connect(self.path, self._clock)
         self._chain = Chain(key if key is not None else load_or_create(key_path(self.path)))
+        self._known = Known()
         self._closed = False
         self._lines = self._anchored = self._read("SELECT seq FROM head", ()).fetchone()[0]
 
@@ -104,20 +111,7 @@ class SqliteStore:
     def take_over(self, run: str, owner: str, expected_attempt: int) -> int:
         """Fence earlier attempts: the new attempt number. Raises StoreError where another was faster."""
 
-        def work(tx: Transaction) -> int:
-            taken = tx.change(
-                "UPDATE runs SET attempt = attempt + 1, owner = ?, status = 'running' "
-                "WHERE id = ? AND attempt = ? AND status <> 'ended'",
-                (owner, run, expected_attempt),
-            )
-            if not taken:
-                raise StoreError(
-                    f"the run `{run}` was taken over or ended by another process",
-                    hint=f"look at it with `harness runs show {run}`",
-                )
-            return expected_attempt + 1
-
-        return self._write(work)
+        return self._write(lambda tx: tx.take_over(run, owner, expected_attempt))
 
     def finish(self, row: RunRow, entries: Sequence[Entry]) -> None:
         """Set status, owner and ending, with the last entries. Raises StoreError from a fenced attempt."""
@@ -188,10 +182,10 @@ class SqliteStore:
     def entries(self, run: str) -> Iterator[Entry]:
         """The journal of a run in order: what is on disk, after a flush."""
         self.flush()
-        found = self._read("SELECT number, next_seq FROM runs WHERE id = ?", (run,)).fetchone()
+        found = self._read("SELECT number FROM runs WHERE id = ?", (run,)).fetchone()
         if found is None:
             return
-        low, high = found[0] << SEQ_BITS, (found[0] << SEQ_BITS) + found[1]
+        low, high = found[0] << SEQ_BITS, (found[0] + 1) << SEQ_BITS
         while rows := self._read(
             f"SELECT {ENTRY_COLUMNS} FROM entries WHERE id > ? AND id < ? ORDER BY id LIMIT 1000", (low, high)
         ).fetchall():
@@ -201,7 +195,7 @@ class SqliteStore:
 
     def used(self, run: str) -> Mapping[str, Amount]:
         """The last stored budget snapshot of a run."""
-        found = self._read("SELECT used FROM runs WHERE id = ?", (run,)).fetchone()
+        found = self._read(_USED, (run,)).fetchone()
         return {} if found is None else used_from_json(found[0])
 
     # --- waiting for a person ------------------------------------------------------------------------------
@@ -301,7 +295,7 @@ class SqliteStore:
         with self._lock:
             try:
                 self._db.execute("BEGIN IMMEDIATE")
-                tx = Transaction(self._db, self._chain, self._clock)
+                tx = Transaction(self._db, self._chain, self._clock, self._known)
                 fenced = self._write_handed(tx)
                 result = work(tx)
                 tx.finish()
@@ -337,5 +331,6 @@ class SqliteStore:
         return fenced
 
     def _roll_back(self) -> None:
+        self._known.forget()
         if not self._closed and self._db.in_transaction:
             self._db.execute("ROLLBACK")

@@ -18,6 +18,7 @@ from harness.core.verdict import Code, Decision, Verdict
 
 __all__ = [
     "APPLICATION_ID",
+    "CHAIN_COLUMNS",
     "ENTRY_COLUMNS",
     "INSERT_ENTRY",
     "RECEIPT_COLUMNS",
@@ -29,7 +30,6 @@ __all__ = [
     "SQLValue",
     "encodable",
     "entry_from_row",
-    "entry_row",
     "receipt_from_row",
     "receipt_row",
     "run_from_row",
@@ -60,9 +60,7 @@ CREATE TABLE runs (
   status TEXT NOT NULL CHECK (status IN ('running', 'paused', 'ended')),
   attempt INTEGER NOT NULL,
   owner TEXT NOT NULL,
-  caller_key TEXT NOT NULL,
-  next_seq INTEGER NOT NULL,
-  used BLOB NOT NULL
+  caller_key TEXT NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX runs_by_caller_key ON runs (principal, caller_key) WHERE caller_key <> '';
 CREATE TABLE run_documents (
@@ -85,14 +83,18 @@ CREATE TABLE entries (
   event TEXT,
   state TEXT,
   at REAL NOT NULL,
-  data BLOB NOT NULL,
+  data BLOB,
   verdict BLOB NOT NULL,
   ok INTEGER,
-  answer BLOB NOT NULL,
+  answer BLOB,
   released INTEGER NOT NULL,
   cost BLOB NOT NULL,
   digest TEXT NOT NULL,
-  key TEXT NOT NULL
+  key TEXT NOT NULL,
+  used BLOB,
+  n INTEGER NOT NULL,
+  body BLOB NOT NULL,
+  mac BLOB NOT NULL
 ) STRICT;
 CREATE TABLE receipts (
   tool TEXT NOT NULL,
@@ -164,11 +166,6 @@ CREATE TABLE grants (
   created_at REAL NOT NULL
 ) STRICT;
 CREATE INDEX grants_by_run ON grants (run, tool);
-CREATE TABLE audit (
-  seq INTEGER PRIMARY KEY,
-  line TEXT NOT NULL,
-  mac BLOB NOT NULL
-) STRICT;
 CREATE TABLE head (
   one INTEGER PRIMARY KEY CHECK (one = 1),
   seq INTEGER NOT NULL,
@@ -182,7 +179,8 @@ ENTRY_COLUMNS = (
     "id, lineage, iteration, attempt, origin, task, call, tool, content, occurrence, kind, event, state, at, data, "
     "verdict, ok, answer, released, cost, digest, key"
 )
-INSERT_ENTRY = f"INSERT INTO entries ({ENTRY_COLUMNS}) VALUES ({', '.join('?' * 22)})"
+CHAIN_COLUMNS = "used, n, body, mac"
+INSERT_ENTRY = f"INSERT INTO entries ({ENTRY_COLUMNS}, {CHAIN_COLUMNS}) VALUES ({', '.join('?' * 26)})"
 RECEIPT_COLUMNS = "tool, holder, key, arguments, run, call, state, value, error, at"
 RUN_COLUMNS = (
     "id, contract, version, digest, principal, created_at, status, attempt, owner, document, ending, caller_key"
@@ -228,35 +226,6 @@ def _escaped(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def entry_row(entry: Entry, row_id: int, verdict: bytes) -> Row:
-    """The row of a journal line, in the order of `ENTRY_COLUMNS`."""
-    answer = entry.answer
-    return (
-        row_id,
-        entry.lineage,
-        entry.iteration,
-        entry.attempt,
-        entry.origin,
-        entry.task,
-        entry.call,
-        entry.tool,
-        entry.content,
-        entry.occurrence,
-        entry.kind,
-        entry.event.value if entry.event is not None else None,
-        entry.state.value if entry.state is not None else None,
-        entry.at,
-        entry.data,
-        verdict,
-        None if answer is None else int(answer.ok),
-        b"" if answer is None else answer.body,
-        entry.released,
-        entry.cost,
-        entry.digest,
-        entry.key,
-    )
-
-
 def entry_from_row(run: str, row: tuple) -> Entry:  # type: ignore[type-arg]  # one row of the table above
     """The journal line in a row; its text may come from an edited file, so enums raise ValueError."""
     ok, body = row[16], row[17]
@@ -275,9 +244,9 @@ def entry_from_row(run: str, row: tuple) -> Entry:  # type: ignore[type-arg]  # 
         event=None if row[11] is None else Event(row[11]),
         state=None if row[12] is None else State(row[12]),
         at=row[13],
-        data=row[14],
+        data=row[14] or b"",
         verdict=_verdict(row[15]),
-        answer=None if ok is None else Answer(bool(ok), body),
+        answer=None if ok is None else Answer(bool(ok), body or b""),
         released=row[18],
         cost=row[19],
         digest=row[20],

@@ -1,13 +1,14 @@
-"""One transaction: fences checked, places given, journal lines written with their audit lines, the head moved.
+"""One transaction: fences checked, places given, journal lines chained and written, the head moved.
 
 It lives between BEGIN IMMEDIATE and COMMIT, both of which its owner speaks.
 """
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
 from harness.core.budget import Amount
+from harness.core.canonical import canonical
 from harness.core.clock import Clock
 from harness.core.errors import StoreError
 from harness.core.ports import Entry, Fence, KeyTaken, Receipt, Reservation, RunRow
@@ -20,14 +21,21 @@ from harness.ledger.tables import (
     SEQ_BITS,
     SQLValue,
     encodable,
-    entry_row,
     receipt_from_row,
     receipt_row,
     used_json,
     verdict_json,
 )
 
-__all__ = ["Fenced", "Transaction"]
+__all__ = ["Fenced", "Known", "Transaction"]
+
+KNOWN_RUNS = 10_000
+"""Runs that a store remembers between transactions, at about 1 kB each."""
+
+_REPLACE_RECEIPT = f"INSERT OR REPLACE INTO receipts ({RECEIPT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_RECEIPT = f"SELECT {RECEIPT_COLUMNS} FROM receipts WHERE tool = ? AND holder = ? AND key = ?"
+_HEAD = "SELECT seq, mac, high FROM head"
+_MOVE_HEAD = "UPDATE head SET seq = ?, mac = ?, high = ?, seal = ?"
 
 
 class Fenced(StoreError):
@@ -36,43 +44,58 @@ class Fenced(StoreError):
 
 @dataclass(slots=True)
 class _Run:
-    """What this transaction knows of one run."""
+    """What is known of one run."""
 
     number: int
     attempt: int
     next_seq: int
     header: Header
-    used: bytes | None = None
-    dirty: bool = False
+
+
+@dataclass(slots=True)
+class Known:
+    """What one transaction leaves to the next: true as long as nobody else has moved the head.
+
+    Whatever changes an attempt or a place in a run writes a line, and a line moves the head.
+    """
+
+    mac: bytes = b""
+    runs: dict[str, _Run] = field(default_factory=dict)
+
+    def forget(self) -> None:
+        """Start afresh: another process wrote, or a transaction was rolled back."""
+        self.mac = b""
+        self.runs.clear()
 
 
 class Transaction:
     """Everything that one commit carries. Methods raise sqlite3.Error; the owner translates."""
 
-    def __init__(self, db: sqlite3.Connection, chain: Chain, clock: Clock) -> None:
+    def __init__(self, db: sqlite3.Connection, chain: Chain, clock: Clock, known: Known) -> None:
         self._db = db
         self._chain = chain
-        seq, mac, high = db.execute("SELECT seq, mac, high FROM head").fetchone()
+        self._known = known
+        seq, mac, high = db.execute(_HEAD).fetchone()
+        if mac != known.mac or len(known.runs) > KNOWN_RUNS:
+            known.forget()
         self._seq: int = seq
         self._mac: bytes = mac
         self.now = max(clock.now(), high)
         """The later of now and the high-water mark, seconds since the epoch."""
-        self._stored_high: float = high
-        self._runs: dict[str, _Run] = {}
 
     @property
     def lines(self) -> int:
-        """Lines in the audit chain, with those of this transaction."""
+        """Lines in the chain, with those of this transaction."""
         return self._seq
 
     # --- SQL -----------------------------------------------------------------------------------------------
 
-    def one(self, sql: str, values: Sequence[SQLValue]) -> tuple | None:  # type: ignore[type-arg]  # a row as the file has it
+    def one(self, sql: str, values: Sequence[SQLValue]) -> tuple | None:  # type: ignore[type-arg]  # a row as it is
         """The first row, or None."""
         row: tuple | None = self._db.execute(sql, values).fetchone()  # type: ignore[type-arg]
         return row
 
-    def rows(self, sql: str, values: Sequence[SQLValue]) -> list[tuple]:  # type: ignore[type-arg]  # rows as the file has them
+    def rows(self, sql: str, values: Sequence[SQLValue]) -> list[tuple]:  # type: ignore[type-arg]  # rows as they are
         """All rows."""
         return self._db.execute(sql, values).fetchall()
 
@@ -83,12 +106,12 @@ class Transaction:
     # --- runs ----------------------------------------------------------------------------------------------
 
     def insert_run(self, row: RunRow) -> None:
-        """A new run at its first attempt. Raises StoreError where the id exists."""
+        """A new run. Raises StoreError where the id exists."""
         if self.one("SELECT 1 FROM runs WHERE id = ?", (row.id,)) is not None:
             raise StoreError(f"the run `{row.id}` exists", hint="run ids are made by the harness: ask for a new one")
         cursor = self._db.execute(
             "INSERT INTO runs (id, contract, version, digest, principal, created_at, status, attempt, owner, "
-            "caller_key, next_seq, used) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, x'')",
+            "caller_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 row.id,
                 row.contract,
@@ -105,13 +128,30 @@ class Transaction:
         self._db.execute("INSERT INTO run_documents VALUES (?, ?, ?)", (cursor.lastrowid, row.document, row.ending))
 
     def finish_run(self, row: RunRow) -> None:
-        """Status, owner, document and ending of a run, from its own attempt only."""
-        run = self._owned(row.id, row.attempt)
-        self._db.execute("UPDATE runs SET status = ?, owner = ? WHERE number = ?", (row.status, row.owner, run.number))
+        """Status, owner, document and ending of a run, from its own attempt only. Raises Fenced."""
+        number = self._owned(row.id, row.attempt).number
+        self._db.execute("UPDATE runs SET status = ?, owner = ? WHERE number = ?", (row.status, row.owner, number))
         self._db.execute(
-            "UPDATE run_documents SET document = ?, ending = ? WHERE number = ?",
-            (row.document, row.ending, run.number),
+            "UPDATE run_documents SET document = ?, ending = ? WHERE number = ?", (row.document, row.ending, number)
         )
+
+    def take_over(self, run: str, owner: str, expected_attempt: int) -> int:
+        """Make `owner` the next attempt of a run that has not ended, with a line that says so. Raises StoreError."""
+        attempt = expected_attempt + 1
+        taken = self.change(
+            "UPDATE runs SET attempt = ?, owner = ?, status = 'running' "
+            "WHERE id = ? AND attempt = ? AND status <> 'ended'",
+            (attempt, owner, run, expected_attempt),
+        )
+        if not taken:
+            raise StoreError(
+                f"the run `{run}` was taken over or ended by another process",
+                hint=f"look at it with `harness runs show {run}`",
+            )
+        self._known.runs.pop(run, None)
+        data = canonical({"owner": owner})
+        self.write((Entry(run, "", 0, attempt, "", "", "", "", "", 0, "taken_over", None, None, self.now, data),))
+        return attempt
 
     def attempt_of(self, run: str) -> int:
         """The attempt that owns a run now. Raises StoreError where there is no such run."""
@@ -120,39 +160,57 @@ class Transaction:
     # --- journal -------------------------------------------------------------------------------------------
 
     def write(self, entries: Sequence[Entry], used: Mapping[str, Amount] | None = None) -> None:
-        """Journal lines with their audit lines, and the budget snapshot of their run. Raises Fenced."""
+        """Journal lines, the last of them with the budget snapshot. Raises Fenced, having written none."""
         for entry in entries:
-            run = self._owned(entry.run, entry.attempt)
+            self._owned(entry.run, entry.attempt)
+        last = len(entries) - 1
+        for index, entry in enumerate(entries):
+            snapshot = used_json(used) if used is not None and index == last else None
             try:
-                self._line(run, entry)
+                self._line(entry, snapshot)
             except UnicodeEncodeError:
-                self._line(run, encodable(entry))
-            run.next_seq += 1
-            run.dirty = True
-            if entry.at > self.now:
-                self.now = entry.at
-        if used is not None and entries:
-            self._runs[entries[-1].run].used = used_json(used)
+                self._line(encodable(entry), snapshot)
 
-    def _line(self, run: _Run, entry: Entry) -> None:
-        """One journal line and its audit line. Raises UnicodeEncodeError before anything is written."""
+    def _line(self, entry: Entry, used: bytes | None) -> None:
+        """One line at its place in run and chain. Raises UnicodeEncodeError before anything is written."""
+        run = self._known.runs[entry.run]
+        answer = entry.answer
         verdict = verdict_json(entry.verdict)
-        placed = replace(entry, seq=run.next_seq)
-        row = entry_row(placed, (run.number << SEQ_BITS) + placed.seq, verdict)
-        line = self._chain.line(self._seq + 1, run.header, placed, verdict)
-        self._db.execute(INSERT_ENTRY, row)
-        self._seq += 1
-        self._mac = self._chain.mac(self._mac, line)
-        self._db.execute("INSERT INTO audit VALUES (?, ?, ?)", (self._seq, line, self._mac))
+        ok = None if answer is None else int(answer.ok)
+        event, state = entry.event, entry.state
+        head = (
+            entry.lineage,
+            entry.iteration,
+            entry.attempt,
+            entry.origin,
+            entry.task,
+            entry.call,
+            entry.tool,
+            entry.content,
+            entry.occurrence,
+            entry.kind,
+            None if event is None else event.value,
+            None if state is None else state.value,
+            entry.at,
+        )
+        tail = (entry.released, entry.cost, entry.digest, entry.key)
+        body = self._chain.body(entry)
+        seq, number = run.next_seq, self._seq + 1
+        mac = self._chain.mac(self._mac, run.header, (number, seq), (*head, verdict, ok, *tail, used, body))
+        row_id = (run.number << SEQ_BITS) + seq
+        blob = b"" if answer is None else answer.body
+        self._db.execute(INSERT_ENTRY, (row_id, *head, entry.data, verdict, ok, blob, *tail, used, number, body, mac))
+        self._seq, self._mac, run.next_seq = number, mac, seq + 1
+        if entry.at > self.now:
+            self.now = entry.at
 
     def reserve(self, reservation: Reservation) -> KeyTaken | Fence | None:
         """Key, approval and line, all of them or none; None where they were taken."""
-        entry = reservation.entry
+        entry, receipt = reservation.entry, reservation.receipt
         try:
             self._owned(entry.run, entry.attempt)
         except Fenced as fence:
             return Fence(fence.message)
-        receipt = reservation.receipt
         if receipt is not None and (held := self._held(receipt, reservation.again)) is not None:
             return KeyTaken(held)
         if reservation.approval and not bundles.consume(self, reservation.approval, entry):
@@ -165,10 +223,7 @@ class Transaction:
     def _held(self, wanted: Receipt, again: bool) -> Receipt | None:
         """The receipt that stands in the way; one that says `nothing happened` does not."""
         key = wanted.key
-        row = self.one(
-            f"SELECT {RECEIPT_COLUMNS} FROM receipts WHERE tool = ? AND holder = ? AND key = ?",
-            (key.tool, key.holder, key.key),
-        )
+        row = self.one(_RECEIPT, (key.tool, key.holder, key.key))
         if row is None:
             return None
         found = receipt_from_row(row)
@@ -177,40 +232,28 @@ class Transaction:
 
     def put_receipt(self, receipt: Receipt) -> None:
         """Store the outcome under a key, over what stood there."""
-        self._db.execute(
-            f"INSERT OR REPLACE INTO receipts ({RECEIPT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            receipt_row(receipt),
-        )
+        self._db.execute(_REPLACE_RECEIPT, receipt_row(receipt))
 
     # --- end -----------------------------------------------------------------------------------------------
 
     def finish(self) -> None:
-        """Store what moved: the runs' next places and snapshots, the head of the chain, the high-water mark."""
-        for run in self._runs.values():
-            if not run.dirty:
-                continue
-            if run.used is None:
-                self._db.execute("UPDATE runs SET next_seq = ? WHERE number = ?", (run.next_seq, run.number))
-            else:
-                self._db.execute(
-                    "UPDATE runs SET next_seq = ?, used = ? WHERE number = ?", (run.next_seq, run.used, run.number)
-                )
+        """Move the head of the chain and the high-water mark: the last statement before COMMIT."""
         head = Head(self._seq, self._mac, self.now)
-        self._db.execute(
-            "UPDATE head SET seq = ?, mac = ?, high = ?, seal = ?",
-            (head.seq, head.mac, head.high, self._chain.seal(head)),
-        )
+        self._db.execute(_MOVE_HEAD, (head.seq, head.mac, head.high, self._chain.seal(head)))
+        self._known.mac = head.mac
 
     def _run(self, run: str) -> _Run:
-        known = self._runs.get(run)
+        known = self._known.runs.get(run)
         if known is None:
             row = self.one(
-                "SELECT number, attempt, next_seq, principal, contract, version, digest FROM runs WHERE id = ?", (run,)
+                "SELECT number, attempt, principal, contract, version, digest FROM runs WHERE id = ?", (run,)
             )
             if row is None:
                 raise StoreError(f"there is no run `{run}`", hint="see `harness runs list`")
-            known = _Run(row[0], row[1], row[2], Header(run, row[3], row[4], row[5], row[6]))
-            self._runs[run] = known
+            low = row[0] << SEQ_BITS
+            last = self.one("SELECT max(id) FROM entries WHERE id > ? AND id < ?", (low, low + (1 << SEQ_BITS)))
+            seq = 1 if last is None or last[0] is None else last[0] - low + 1
+            known = self._known.runs[run] = _Run(row[0], row[1], seq, Header(run, row[2], row[3], row[4], row[5]))
         return known
 
     def _owned(self, run: str, attempt: int) -> _Run:
