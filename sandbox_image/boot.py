@@ -1,0 +1,38 @@
+"""The first file that runs in a box: opens the channel, gives up every right, and hands over to the runner.
+
+Started as `python -I -B boot.py BOOT`; BOOT is one JSON argument of the host, and there is no other input.
+"""
+
+import json
+import os
+import socket
+import sys
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, _HERE if os.path.isdir(os.path.join(_HERE, "sandbox_image")) else os.path.dirname(_HERE))
+
+from sandbox_image import confine, runner
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Never returns. Raises where the channel cannot be opened or a wall cannot be put up; then the process ends."""
+    boot = json.loads(sys.argv[1])
+    channel = _channel(boot)
+    runner.warm()
+    confine.confine(boot, channel.fileno())
+    runner.serve(channel)
+
+
+def _channel(boot: "dict[str, object]") -> socket.socket:
+    """The descriptor that the box was given, or a connection to the path that it was given."""
+    if "fd" in boot:
+        return socket.socket(fileno=int(str(boot["fd"])))
+    channel = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    channel.connect(str(boot["connect"]))
+    return channel
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""The runner: one snippet from the host's start to its result, over a channel that is open, in a box that is closed.
+
+Standard library only. It holds no rule: what the snippet may do is the host's, the namespace's and the box's.
+"""
+
+import base64
+import importlib.util
+import json
+import marshal
+import os
+import socket
+import sys
+import threading
+import types
+from collections.abc import Sequence
+from concurrent.futures import thread as pool
+from typing import Any, NoReturn
+
+from sandbox_image import chance, failure
+from sandbox_image.caller import Caller
+from sandbox_image.channel import Channel
+from sandbox_image.language import namespace
+from sandbox_image.loop import BoxLoop, use_loop
+from sandbox_image.prints import Printer, PrintStream
+from sandbox_image.promise import resolve, teach_json
+from sandbox_image.readonly import read_only
+from sandbox_image.tasks import name_threads
+from sandbox_image.values import encode
+from tool_stubs.runtime import stub
+
+__all__ = ["ESCALATE", "VERSION", "serve", "warm"]
+
+VERSION = 1
+"""Of the wire."""
+ESCALATE = "harness.escalate"
+"""The tool with which a snippet asks a person: the host serves it itself."""
+
+
+def serve(sock: socket.socket) -> NoReturn:
+    """Say hello, run the snippet that the host sends, tell how it ended, and end the process."""
+    channel = Channel(sock)
+    magic = importlib.util.MAGIC_NUMBER.hex()
+    python = ".".join(map(str, sys.version_info[:3]))
+    channel.send(json.dumps({"t": "hello", "v": VERSION, "python": python, "magic": magic}).encode("ascii"))
+    start = channel.receive()
+    channel.send(json.dumps({"t": "open", "token": start["token"]}).encode("utf-8"))
+    channel.close(_Run(channel, start).ending())
+    os._exit(0)
+
+
+def warm() -> None:
+    """Do once what every run does, before there is one: what is loaded and compiled now costs no run anything."""
+    encode({"value": [1, 1.5, "text"]}, "a dummy")
+    code = marshal.loads(marshal.dumps(compile("def __snippet__():\n    return 1\n", failure.FILE, "exec")))
+    names: dict[str, Any] = {}
+    exec(code, names)
+    names["__snippet__"]()
+
+
+class _Run:
+    """One snippet."""
+
+    def __init__(self, channel: Channel, start: dict[str, Any]) -> None:
+        self._channel = channel
+        self._start = start
+        self._caller = Caller(channel)
+        printer = Printer(channel)
+        channel.prelude = printer.take
+        sys.stdout, sys.stderr = PrintStream(printer, "out"), PrintStream(printer, "err")
+        failure.remember(start["source"])
+
+    def ending(self) -> bytes:
+        """Run to the end: the last frame."""
+        try:
+            value = self._value()
+            _join_threads()
+            self._caller.settle()
+            body = encode(value, "the result")
+            none = b"true" if body == b"null" else b"false"
+            return b'{"t":"result","value":%b,"none":%b}' % (body, none)
+        except BaseException as error:  # noqa: BLE001 (whatever leaves the snippet is its failure)
+            return json.dumps({"t": "failed", **failure.describe(error)}).encode("ascii")
+
+    def _value(self) -> Any:
+        snippet = self._load()
+        value = snippet()
+        if hasattr(type(value), "__await__"):
+            value = self._loop().run_main(_awaited(value))
+        return resolve(value)
+
+    def _load(self) -> Any:
+        """The snippet's function, in the globals that its language gives it."""
+        start = self._start
+        clock = chance.install(start["chance"], self._caller.sleep)
+        self._channel.answered = clock.answered
+        self._clock = clock
+        name_threads()
+        use_loop(self._loop)
+        teach_json()
+        tools = types.ModuleType("tools")
+        table = start["tools"]
+        tools.__dict__.update(stub.build(table["table"], self._caller, self._caller.many, table["source"]))
+        sys.modules["tools"] = tools
+        names = namespace.build(start["language"], start["imports"], tools, self._extras())
+        exec(marshal.loads(base64.b64decode(start["code"])), names)
+        return names["__snippet__"]
+
+    def _loop(self) -> BoxLoop:
+        return BoxLoop(self._channel, self._clock.monotonic)
+
+    def _extras(self) -> dict[str, Any]:
+        """What the snippet finds beside its language."""
+        start = self._start
+        found = {name: read_only(start[name], name) for name in ("inputs", "previous", "budget")}
+        return {**found, "escalate": self._escalate, "__value__": resolve}
+
+    def _escalate(self, question: str, options: Sequence[str] = (), proposed: Any = None) -> Any:
+        """Put a question to the contract's owner; the answer is the owner's choice."""
+        asked = {"question": question, "options": list(options), "proposed": proposed}
+        return self._caller(ESCALATE, asked, lambda value: value)
+
+
+async def _awaited(value: Any) -> Any:
+    """What stands behind a coroutine, a task or a promise, and behind what that gives."""
+    while hasattr(type(value), "__await__"):
+        value = await value
+    return value
+
+
+def _join_threads() -> None:
+    """Wait for the snippet's threads, as Python does at its end; not for the idle workers of a pool."""
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon and thread not in pool._threads_queues:
+            thread.join()

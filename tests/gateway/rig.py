@@ -1,0 +1,256 @@
+"""A snippet in a real runner behind a real connection, with tools that are functions of the test."""
+
+import ast
+import asyncio
+import base64
+import contextlib
+import marshal
+import os
+import socket
+import subprocess
+import symtable
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from harness.core.call import Answer
+from harness.core.errors import HostileInput
+from harness.gateway.messages import CallFrame, Failed, Hello, Idle, Print, Result, Start
+from harness.gateway.server import Connection, attach
+from harness.gateway.session import Session, WireLimits
+
+TOKEN = "the-token-of-this-run"
+BOOT = Path(__file__).resolve().parents[1] / "sandbox_image" / "open_boot.py"
+SECONDS = 20.0
+
+
+@dataclass(frozen=True)
+class Refuse:
+    """An answer that is an error."""
+
+    kind: str = "ToolDenied"
+    code: str = "out_of_scope"
+    message: str = "no"
+    hint: str = ""
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Later:
+    """An answer that comes after `seconds`."""
+
+    seconds: float
+    value: Any = None
+
+
+@dataclass
+class Ended:
+    """How a box ended, as the host saw it."""
+
+    result: Any = None
+    none: bool | None = None
+    failed: Failed | None = None
+    lost: HostileInput | None = None
+    closed: bool = False
+    """True where the box closed its end."""
+    out: str = ""
+    err: str = ""
+    prints: int = 0
+    """Frames of printed text."""
+    calls: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
+    """(task, tool, arguments) in the order in which they came."""
+    idle: list[list[int]] = field(default_factory=list)
+    status: int | None = None
+
+
+class Host:
+    """A listener that answers from `tools`: name → function of the arguments; `never` is not answered."""
+
+    def __init__(self, tools: Mapping[str, Callable[[dict[str, Any]], Any]]) -> None:
+        self.tools = tools
+        self.ended = Ended()
+        self.connection: Connection | None = None
+        self.hello = asyncio.Event()
+        self.over = asyncio.Event()
+
+    def on_hello(self, hello: Hello) -> None:
+        self.hello.set()
+
+    def on_open(self) -> None:
+        pass
+
+    def on_call(self, frame: CallFrame) -> None:
+        self.ended.calls.append((frame.task, frame.tool, frame.args))
+        if frame.tool == "harness.sleep":
+            answer: Any = Later(frame.args["seconds"])
+        elif frame.tool in self.tools:
+            answer = self.tools[frame.tool](frame.args)
+        else:
+            answer = Refuse(code="unlisted", message=f"there is no tool `{frame.tool}`")
+        if answer is never:
+            return
+        if isinstance(answer, Later):
+            asyncio.get_running_loop().call_later(answer.seconds, self.answer, frame.id, answer.value, frame.tool)
+        else:
+            self.answer(frame.id, answer, frame.tool)
+
+    def answer(self, number: int, value: Any, tool: str = "") -> None:
+        if isinstance(value, Refuse):
+            error = {"kind": value.kind, "code": value.code, "tool": tool, "message": value.message}
+            answer = Answer(False, msgspec.json.encode({**error, "hint": value.hint, "data": dict(value.data)}))
+        else:
+            answer = Answer(True, msgspec.json.encode(value))
+        assert self.connection is not None
+        self.connection.send_answer(number, answer, time.time_ns() // 1000)
+
+    def on_print(self, frame: Print) -> None:
+        self.ended.prints += 1
+        if frame.stream == "out":
+            self.ended.out += frame.text
+        else:
+            self.ended.err += frame.text
+
+    def on_idle(self, frame: Idle) -> None:
+        self.ended.idle.append(frame.waiting)
+
+    def on_result(self, frame: Result) -> None:
+        self.ended.result, self.ended.none = frame.value, frame.none
+        self.over.set()
+
+    def on_failed(self, frame: Failed) -> None:
+        self.ended.failed = frame
+        self.over.set()
+
+    def on_lost(self, error: HostileInput | None) -> None:
+        self.ended.lost, self.ended.closed = error, error is None
+        self.over.set()
+
+
+def never(args: dict[str, Any]) -> Any:
+    """A tool whose answer does not come."""
+    return never
+
+
+def echo(args: dict[str, Any]) -> Any:
+    """A tool that gives its argument `text` back."""
+    return args["text"]
+
+
+def row(name: str, *parameters: str) -> dict[str, Any]:
+    """A row of the stubs' table: every parameter optional."""
+    return {"name": name, "py": name.replace(".", "_"), "params": [{"wire": each, "py": each} for each in parameters]}
+
+
+ROWS = [row("echo", "text"), row("slow", "text"), row("refuse", "text"), row("add", "a", "b"), row("never", "text")]
+
+
+def start_of(source: str, rows: Sequence[dict[str, Any]] = ROWS, **changes: Any) -> Start:
+    """The start of a plain snippet."""
+    start = Start(
+        token=TOKEN,
+        run="r1",
+        iteration=1,
+        attempt=1,
+        language="plain",
+        imports=[],
+        code=base64.b64encode(marshal.dumps(compiled(source))).decode("ascii"),
+        source=source,
+        tools={"source": "", "table": {"tools": list(rows), "types": {}, "errors": []}},
+        inputs={},
+        previous=[],
+        budget={},
+        chance={"seed": "00" * 16, "now_us": 1_700_000_000_000_000, "tick_us": 1},
+    )
+    return msgspec.structs.replace(start, **changes)
+
+
+def compiled(source: str) -> Any:
+    """A module that defines `__snippet__`, whose top-level names are the module's own."""
+    tree = ast.parse(source, "<snippet>")
+    uses_await = _awaits(tree)
+    body = tree.body or [ast.Pass()]
+    if isinstance(body[-1], ast.Expr):
+        body[-1] = ast.copy_location(ast.Return(body[-1].value), body[-1])
+    names = _top_names(source)
+    if names:
+        body.insert(0, ast.Global(names=names))
+    kind = ast.AsyncFunctionDef if uses_await else ast.FunctionDef
+    arguments = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    function = kind(name="__snippet__", args=arguments, body=body, decorator_list=[])
+    module = ast.fix_missing_locations(ast.Module(body=[function], type_ignores=[]))
+    return compile(module, "<snippet>", "exec")
+
+
+def _top_names(source: str) -> list[str]:
+    with contextlib.suppress(SyntaxError):
+        table = symtable.symtable(source, "<snippet>", "exec")
+        return [each.get_name() for each in table.get_symbols() if each.is_assigned() or each.is_imported()]
+    wrapped = "async def f():\n" + "\n".join(f" {line}" for line in source.splitlines())
+    table = symtable.symtable(wrapped, "<snippet>", "exec").get_children()[0]
+    return [each.get_name() for each in table.get_symbols() if each.is_assigned() or each.is_imported()]
+
+
+def _awaits(node: ast.AST) -> bool:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if isinstance(child, ast.Await | ast.AsyncFor | ast.AsyncWith) or _awaits(child):
+            return True
+    return False
+
+
+@contextlib.contextmanager
+def runner() -> Iterator[tuple[socket.socket, "subprocess.Popen[bytes]"]]:
+    """A runner's process and the host's end of its channel; both are gone afterwards."""
+    here, there = socket.socketpair()
+    with there:
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-B", str(BOOT), str(there.fileno())],
+            pass_fds=[there.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=None if os.environ.get("RIG_STDERR") else subprocess.DEVNULL,
+            env={},
+        )
+    try:
+        yield here, process
+    finally:
+        here.close()
+        process.kill()
+        process.wait()
+
+
+TOOLS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "echo": echo,
+    "slow": lambda args: Later(0.05, args["text"]),
+    "refuse": lambda args: Refuse(message=f"`{args.get('text')}` is out of scope", hint="ask for another"),
+    "add": lambda args: args["a"] + args["b"],
+    "never": never,
+}
+
+
+def play(source: str, tools: Mapping[str, Callable[[dict[str, Any]], Any]] = TOOLS, **changes: Any) -> Ended:
+    """Run a snippet to its end. Raises TimeoutError after 20 seconds."""
+    return asyncio.run(_play(start_of(source, **changes), tools))
+
+
+async def _play(start: Start, tools: Mapping[str, Callable[[dict[str, Any]], Any]]) -> Ended:
+    host = Host(tools)
+    with runner() as (sock, process):
+        host.connection = await attach(asyncio.get_running_loop(), sock, Session(TOKEN, WireLimits()), host)
+        try:
+            async with asyncio.timeout(SECONDS):
+                await host.hello.wait()
+                host.connection.send_start(start)
+                await host.over.wait()
+                while process.poll() is None:
+                    await asyncio.sleep(0.002)
+        finally:
+            host.connection.close()
+        host.ended.status = process.returncode
+    return host.ended
