@@ -35,9 +35,17 @@ def classify(status: int | None, *, killed: bool, oom_kills: int) -> BoxExit:
         return BoxExit(kind, "its exit status could not be learnt")
     if status >= 0:
         return BoxExit(ExitKind.EXITED, f"exit status {status}")
-    number = signal.Signals(-status)
-    if killed and number is signal.SIGKILL:
+    number = -status
+    if killed and number == signal.SIGKILL:
         return BoxExit(ExitKind.KILLED_BY_US, "killed by the harness")
     if number in FAULTS:
-        return BoxExit(ExitKind.CRASHED, f"crashed with {number.name}")
-    return BoxExit(ExitKind.KILLED_BY_OTHERS, f"killed from outside with {number.name}")
+        return BoxExit(ExitKind.CRASHED, f"crashed with {_name(number)}")
+    return BoxExit(ExitKind.KILLED_BY_OTHERS, f"killed from outside with {_name(number)}")
+
+
+def _name(number: int) -> str:
+    """A signal's name; real-time signals have a number alone."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
