@@ -153,8 +153,8 @@ class Entry:
     content: str
     occurrence: int
     kind: str
-    """`call`, or a run fact: `run_created`, `taken_over`, `erased`, `iteration_started`, `iteration_ended`, `clock`, `bundle`, `decision`,
-    `grant`, `check`, `charge`, `escalation`, `ended`, `delivery`."""
+    """`call`, or a run fact: `run_created`, `taken_over`, `iteration_started`, `iteration_ended`, `clock`, `bundle`,
+    `decision`, `grant`, `check`, `charge`, `escalation`, `ended`, `delivery`, `erased`."""
     event: Event | None
     state: State | None
     """After the event."""

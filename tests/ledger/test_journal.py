@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from harness.core.call import Answer
 from harness.core.errors import StoreError
 from harness.core.ports import Fence
 from harness.core.state import State
-from harness.ledger.journal import GROUP_LINES, GROUP_SECONDS, Journal
+from harness.ledger.journal import GROUP_BYTES, GROUP_LINES, GROUP_SECONDS, Journal, entry_bytes
 from harness.ledger.sqlite import SqliteStore
 from tests.ledger.lines import Clock, fact, line, receipt, reservation, run_row
 
@@ -34,6 +35,17 @@ def test_reads_share_a_commit(store):
     assert (on_disk(store), journal.pending) == (0, GROUP_LINES - 1)
     journal.note(line(GROUP_LINES))
     assert (on_disk(store), journal.pending) == (GROUP_LINES, 0)
+
+
+def test_large_answers_do_not_pile_up(store):
+    """Bytes make a group as well as lines: memory stays bounded."""
+    journal = Journal(store, "run-1", 1)
+    big = line(1, answer=Answer(True, b"x" * (GROUP_BYTES // 2)))
+    journal.note(big)
+    assert journal.pending == 1
+    journal.note(big)
+    assert journal.pending == 0
+    assert journal.bytes == 2 * entry_bytes(big)
 
 
 def test_an_effect_commits_what_was_released_before_it(store):

@@ -2,15 +2,18 @@
 
 import os
 import sqlite3
+import threading
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
+from harness.core.bundle import Bundle
 from harness.core.errors import StoreError
 from harness.core.ports import Fence, KeyTaken
 from harness.core.state import Event, State
+from harness.ledger.audit import verify
 from harness.ledger.sqlite import SqliteStore
 from tests.ledger.lines import NOW, Clock, dispatch, fact, line, receipt, reservation, run_row
 
@@ -246,3 +249,76 @@ def test_closing_twice_is_nothing(tmp_path):
     again = SqliteStore(tmp_path / "store.db", clock=Clock())
     assert [entry.event for entry in again.entries("run-1")] == [Event.RETURN_VALID]
     again.close()
+
+
+def test_a_full_disk_loses_nothing(store):
+    """The sentence says what to do; once there is room the lines that were handed over are written, in order."""
+    pages = store._db.execute("PRAGMA page_count").fetchone()[0]
+    store._db.execute(f"PRAGMA max_page_count = {pages + 2}")
+    store.note(line(1, data=b"x" * 100_000))
+    with pytest.raises(StoreError, match="the disk is full: make room and try again"):
+        store.flush()
+    assert store.pending == 1
+    with pytest.raises(StoreError, match="the disk is full"):
+        store.reserve(reservation(2))
+    store._db.execute("PRAGMA max_page_count = 1000000")
+    assert store.reserve(reservation(2)) is None
+    assert [entry.call for entry in store.entries("run-1")] == ["", "1.1", "1.2"]
+    assert verify(store.path) == []
+
+
+def test_a_store_that_another_holds_is_said(store):
+    """A writer that does not let go: a sentence after the wait, and the next write works."""
+    store._db.execute("PRAGMA busy_timeout = 50")
+    other = sqlite3.connect(store.path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreError, match="another process holds the store"):
+        store.append([line(1)])
+    other.execute("ROLLBACK")
+    other.close()
+    store.append([line(1)])
+
+
+def test_threads_share_a_store(store):
+    """Several threads of one process: every line is there once, each key goes to one."""
+    won: list[int] = []
+
+    def work(thread: int) -> None:
+        for number in range(50):
+            store.note(line(number, task=str(thread)))
+            if store.reserve(reservation(number, f"k{number}", receipt=receipt(f"k{number}"))) is None:
+                won.append(number)
+
+    threads = [threading.Thread(target=work, args=(thread,)) for thread in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(won) == list(range(50))
+    assert len(list(store.entries("run-1"))) == 1 + 200 + 50
+    assert verify(store.path) == []
+
+
+def test_a_transaction_that_fails_half_way_leaves_nothing(store):
+    """A bundle that cannot be stored takes its journal line with it, and the chain goes on."""
+    with pytest.raises(ValueError, match="at least one call"):
+        store.store_bundle(Bundle("n", "B", "run-1", "L1", 1, 1, "approval", NOW, NOW, ()), [fact("bundle")])
+    with pytest.raises(StoreError, match="there is no run `run-9`"):
+        store.append([line(1), line(1, run="run-9")])
+    store.append([line(1)])
+    assert [entry.call or entry.kind for entry in store.entries("run-1")] == ["run_created", "1.1"]
+    assert verify(store.path) == []
+
+
+def test_many_lines_of_many_runs_share_a_commit(store):
+    """Group commits are the process's, not the run's; each run keeps its own order and its last snapshot."""
+    for run in ("run-2", "run-3"):
+        store.create_run(run_row(run), [])
+    for number in range(1, 4):
+        for run in ("run-1", "run-2", "run-3"):
+            store.note(line(number, run=run), {"calls": number})
+    assert store.pending == 9
+    store.flush()
+    for run in ("run-2", "run-3"):
+        assert [entry.seq for entry in store.entries(run)] == [1, 2, 3]
+        assert store.used(run) == {"calls": 3}
