@@ -6,14 +6,17 @@ the engine, so nothing of the answer passes through the box's own program.
 
 import asyncio
 import json
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from harness.core.ports import BoxUsage
+from harness.sandbox.confinement import faults_of
 from harness.sandbox.engine import Engine
 from harness.sandbox.spec import SandboxSpec
 from harness.sandbox.tree import PYTHON
 
-__all__ = ["asked_limits", "read_stats", "statuses_inside"]
+__all__ = ["asked_limits", "faults_inside", "read_stats", "runtime_faults", "statuses_inside"]
 
 MIB = 1 << 20
 PERIOD_US = 100_000
@@ -28,6 +31,10 @@ for pid in filter(str.isdigit, os.listdir('/proc')):
             found.append(open(f'/proc/{pid}/task/{task}/status').read())
 print(json.dumps(found))
 """
+STACKED_FILTERS = 2
+"""The engine's and the box's own."""
+NO_LINES = ("NoNewPrivs is None, not 1", "CapAmb is None, not 0")
+"""Lines that gVisor's /proc does not have: it gives new privileges to nobody, and has no ambient capabilities."""
 HEADER_BYTES = 8
 STDOUT = 1
 
@@ -59,6 +66,28 @@ async def statuses_inside(engine: Engine, container: str) -> list[str]:
     except ValueError:
         return []
     return [str(status) for status in found] if isinstance(found, list) else []
+
+
+def faults_inside(status: str, *, own_kernel: bool) -> list[str]:
+    """The lines of a task's status, as the box's kernel shows it, that do not hold.
+
+    A kernel of the runtime's own knows only the box's own filter.
+    """
+    faults = faults_of(status, 1 if own_kernel else STACKED_FILTERS)
+    return [fault for fault in faults if not own_kernel or fault not in NO_LINES]
+
+
+def runtime_faults(pids: Iterable[int]) -> list[str]:
+    """What does not hold of the runtime's own processes on this host: each filtered, none able to gain anything."""
+    found = []
+    for pid in pids:
+        try:
+            status = Path(f"/proc/{pid}/status").read_text()
+        except OSError:
+            continue
+        faults = faults_of(status, 1)
+        found += [fault for fault in faults if fault.startswith(("Seccomp", "NoNewPrivs"))]
+    return found
 
 
 def asked_limits(inspected: dict[str, Any], spec: SandboxSpec) -> list[str]:

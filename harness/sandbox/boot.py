@@ -68,6 +68,8 @@ class Walls:
     """True where the kernel counts the tasks of the box's user for this box alone: then it counts them too."""
     landlock: bool
     """True where a box without Landlock must not start."""
+    own_kernel: bool = False
+    """True under a runtime that brings a kernel of its own (gVisor), which refuses the limits that it does not know."""
 
 
 @lru_cache(maxsize=64)
@@ -99,9 +101,9 @@ def limits(spec: SandboxSpec, walls: Walls) -> dict[str, int]:
         "NOFILE": spec.open_files,
         "STACK": STACK_BYTES,
         "MEMLOCK": 0,
-        "MSGQUEUE": 0,
-        "SIGPENDING": spec.pids,
     }
+    if not walls.own_kernel:
+        held |= {"MSGQUEUE": 0, "SIGPENDING": spec.pids}
     if walls.own_user:
         held["NPROC"] = spec.pids
     if walls.single:

@@ -8,13 +8,14 @@ import signal
 import socket
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from harness.core.errors import EnvironmentUnavailable
 from harness.core.ports import BoxExit, BoxUsage, ExitKind
-from harness.sandbox.attest import asked_limits, read_stats, statuses_inside
+from harness.sandbox.attest import asked_limits, faults_inside, read_stats, runtime_faults, statuses_inside
 from harness.sandbox.box_exit import classify
-from harness.sandbox.confinement import faults_of, require_confined
+from harness.sandbox.confinement import require_confined
+from harness.sandbox.docker_args import held_spec
 from harness.sandbox.docker_seen import Seen, has_swap, see
 from harness.sandbox.engine import Engine, EngineRefused
 from harness.sandbox.readback import limit_faults
@@ -24,6 +25,7 @@ from harness.sandbox.stream import Stream
 
 __all__ = ["DockerBox"]
 
+Number = TypeVar("Number", int, float)
 STACKED_FILTERS = 2
 """The engine's and the box's own."""
 END_SECONDS = 10.0
@@ -63,18 +65,15 @@ class DockerBox:
     async def until_ready(self) -> None:
         """Wait for the first byte of the box, leaving it unread. Raises EnvironmentUnavailable where it ends first."""
         if self.meeting is not None:
-            channel, _ = await self._before_the_end(asyncio.get_running_loop().sock_accept(self.meeting.listener))
+            self.channel, _ = await self._before_the_end(asyncio.get_running_loop().sock_accept(self.meeting.listener))
             self.meeting.shut()
-            self.channel = channel
             self.channel.setblocking(False)
-            pid = peer_of(channel).pid
+            self.seen = see(self.container, peer_of(self.channel).pid, ours=True)
         else:
             assert self.stream is not None
-            assert self.starting is not None
             self.channel = self.stream.channel
-            await self.starting
-            pid = int((await self._inspected())["State"]["Pid"])
-        self.seen = see(self.container, pid, ours=self.meeting is not None)
+        if self._spec.runtime or self.meeting is None:
+            await self._see_first_process()
         if self.seen is None:
             self._asking = asyncio.create_task(self._ask())
         await self._before_the_end(_readable(self.channel))
@@ -91,10 +90,11 @@ class DockerBox:
             require_confined(self.seen.watch.processes(), STACKED_FILTERS)
         else:
             await self._verify_inside()
+        held = held_spec(self._spec)
         if self.seen is not None:
-            faults = limit_faults(self.seen.located, self._spec, swap=has_swap())
+            faults = limit_faults(self.seen.located, held, swap=has_swap())
         else:
-            faults = asked_limits(await self._inspected(), self._spec)
+            faults = asked_limits(await self._inspected(), held)
         if faults:
             raise EnvironmentUnavailable(
                 f"a limit of the box does not hold: {faults[0]}", hint="nothing was run in it; run `harness doctor`"
@@ -117,6 +117,8 @@ class DockerBox:
             self._killed = True
             with suppress(PermissionError):
                 self.seen.handle.send(signal.SIGKILL)
+                if self._spec.runtime:
+                    self.seen.group.kill()
                 self.seen.group.freeze(False)
                 if await self.seen.handle.ended(END_SECONDS):
                     return
@@ -162,8 +164,7 @@ class DockerBox:
         elif hasattr(self, "channel"):
             self.channel.close()
         if self.seen is not None:
-            self.seen.handle.close()
-            self.seen.group.remove()
+            self.seen.close()
         if self.on_close is not None:
             self.on_close()
 
@@ -175,6 +176,14 @@ class DockerBox:
         code = int(state["ExitCode"])
         number = code - SIGNAL_BASE
         return (-number if number > 0 and number in signal.valid_signals() else code), bool(state["OOMKilled"])
+
+    async def _see_first_process(self) -> None:
+        """By the engine's word: who is at the socket is not the box's first process, or there is no socket."""
+        assert self.starting is not None
+        await self.starting
+        if self.seen is not None:
+            self.seen.close()
+        self.seen = see(self.container, int((await self._inspected())["State"]["Pid"]), ours=False)
 
     async def _ending(self) -> BoxExit:
         try:
@@ -218,8 +227,12 @@ class DockerBox:
         )
 
     async def _verify_inside(self) -> None:
+        """By what a second process in the box reads; the walls of a runtime's own processes by what the host reads."""
+        own_kernel = bool(self._spec.runtime)
         statuses = await statuses_inside(self._engine, self.id)
-        faults = [fault for status in statuses for fault in faults_of(status, STACKED_FILTERS)]
+        faults = [fault for status in statuses for fault in faults_inside(status, own_kernel=own_kernel)]
+        if self.seen is not None:
+            faults += runtime_faults(self.seen.watch.processes())
         if faults or not statuses:
             raise EnvironmentUnavailable(
                 f"a box is not confined: {faults[0] if faults else 'its tasks cannot be read'}",
@@ -239,7 +252,7 @@ class DockerBox:
         self._used = BoxUsage(
             _higher(before.cpu_seconds, now.cpu_seconds),
             _higher(before.memory_mb, now.memory_mb),
-            None if before.pids is None and now.pids is None else max(before.pids or 0, now.pids or 0),
+            None if self._spec.runtime else _higher(before.pids, now.pids),
         )
 
     async def _inspected(self) -> dict[str, Any]:
@@ -263,5 +276,5 @@ def _settle(said: asyncio.Future[None]) -> None:
         said.set_result(None)
 
 
-def _higher(before: float | None, now: float | None) -> float | None:
+def _higher(before: Number | None, now: Number | None) -> Number | None:
     return before if now is None else now if before is None else max(before, now)

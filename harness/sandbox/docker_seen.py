@@ -22,6 +22,11 @@ class Seen:
     group: Group
     watch: Watch
 
+    def close(self) -> None:
+        """Let go of the descriptors. The group itself is the engine's to remove, and stays while anything is in it."""
+        self.handle.close()
+        self.group.remove()
+
 
 def see(container: str, pid: int, *, ours: bool) -> Seen | None:
     """The process `pid`, where it is in the container's own control group. `container`: the engine's full id.

@@ -22,6 +22,8 @@ class EngineFacts:
     remapped: bool
     """Users of containers are other ones outside."""
     runtimes: tuple[str, ...]
+    selinux: bool
+    """SELinux labels keep a container from the sockets of other domains."""
     desktop: bool
     """The engine lives in a machine of its own: no path of this host means the same there."""
 
@@ -55,6 +57,7 @@ def read_info(info: Mapping[str, Any]) -> EngineFacts:
         rootless="rootless" in options,
         remapped="userns" in options or "rootless" in options,
         runtimes=tuple(sorted(info.get("Runtimes") or ())),
+        selinux="selinux" in options,
         desktop="docker desktop" in system.lower(),
     )
 

@@ -19,7 +19,6 @@ from harness.sandbox.docker import Carrier, DockerBackend
 from harness.sandbox.docker_args import LABEL, OWNER_LABEL
 from harness.sandbox.endpoint import Endpoint
 from harness.sandbox.engine import Engine
-from harness.sandbox.image_inputs import Origin
 from harness.sandbox.owner import this_owner
 from harness.sandbox.rendezvous import run_folder
 from harness.sandbox.spec import SandboxSpec
@@ -469,20 +468,20 @@ def test_a_box_that_never_speaks_is_given_up(endpoint: Endpoint, spec: SandboxSp
     assert refused.value.message == "the box did not start within 0.3 s"
 
 
-def test_an_image_that_went_away_is_found_or_built_again(endpoint: Endpoint) -> None:
+def test_an_image_that_went_away_is_found_or_built_again(endpoint: Endpoint, spec: SandboxSpec) -> None:
     """E10: between two starts of one host the image was replaced: the next start looks again, and works."""
 
-    async def body() -> bytes:
+    async def body() -> tuple[bool, bytes]:
         backend = DockerBackend(endpoint)
-        built = await backend.image(SandboxSpec())
-        backend._images[""] = replace(built, id="sha256:" + "0" * 64)
-        box = await backend.start(SandboxSpec())
+        found = await backend.image(spec)
+        backend._images[spec.image] = replace(found, id="sha256:" + "0" * 64)
+        box = await backend.start(spec)
         try:
-            return box.channel.recv(1) if backend._images[""] == replace(built, origin=Origin.FOUND) else b""
+            return await backend.image(spec) == found, box.channel.recv(1)
         finally:
             await backend.close()
 
-    assert run(body) != b""
+    assert run(body) == (True, b"h")
 
 
 def test_an_unknown_runtime_is_named_with_the_mend(endpoint: Endpoint, spec: SandboxSpec) -> None:
