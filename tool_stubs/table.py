@@ -1,0 +1,80 @@
+"""The table: the JSON from which the box builds its stubs, made of the same shapes as the text."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tool_stubs.shape import NamedType
+from tool_stubs.signature import Signature
+from tool_stubs.specs import converting, pruned
+from tool_stubs.types import Types
+
+__all__ = ["make_table"]
+
+
+def make_table(
+    types: Types, signatures: Sequence[Signature], docs: Mapping[str, tuple[int, int]], errors: Sequence[str]
+) -> dict[str, Any]:
+    """`docs` holds the lines of each docstring in the text, `errors` the error classes that the module offers."""
+    named = {name: _entry(each) for name, each in types.named.items()}
+    needed = converting(named)
+    rows = [_row(signature, needed, docs[signature.wire]) for signature in signatures]
+    kept = {
+        name: _pruned_entry(entry, needed)
+        for name, entry in named.items()
+        if entry["kind"] != "alias" or name in needed
+    }
+    return {"v": 1, "tools": rows, "types": kept, "errors": list(errors)}
+
+
+def _row(signature: Signature, needed: frozenset[str], doc: tuple[int, int]) -> dict[str, Any]:
+    row: dict[str, Any] = {"name": signature.wire, "py": signature.name, "doc": list(doc), "params": []}
+    for each in signature.parameters:
+        entry: dict[str, Any] = {"wire": each.wire}
+        if each.name != each.wire:
+            entry["py"] = each.name
+        if each.required:
+            entry["req"] = True
+        if each.keyword_only:
+            entry["kw"] = True
+        if each.sends_default and each.has_default:
+            entry["send"], entry["default"] = True, each.schema["default"]
+        codec = pruned(each.shape.codec, needed)
+        if codec is not None:
+            entry["codec"] = codec
+        row["params"].append(entry)
+    result = pruned(signature.result.codec, needed)
+    if result is not None:
+        row["result"] = result
+    if signature.extra is not None:
+        row["extra"] = pruned(signature.extra.codec, needed)
+    if signature.item.get("bound"):
+        row["bound"] = list(signature.item["bound"])
+    return row
+
+
+def _entry(named: NamedType) -> dict[str, Any]:
+    """A named type as the table has it, before pruning."""
+    if named.kind == "alias":
+        return {"kind": "alias", "codec": named.alias.codec}
+    if named.kind == "enum":
+        return {"kind": "enum", "base": named.base, "members": [list(each) for each in named.members]}
+    if named.kind == "dict":
+        return {"kind": "dict", "fields": {line.wire: line.codec for line in named.fields}, "rest": named.rest}
+    fields: list[dict[str, Any]] = []
+    for line in sorted(named.fields, key=lambda each: each.has_default or not each.required):
+        field: dict[str, Any] = {"name": line.name, "wire": line.wire, "codec": line.codec}
+        if line.has_default or not line.required:
+            field["default"] = line.default
+        fields.append(field)
+    return {"kind": "dataclass", "fields": fields, "frozen": named.frozen}
+
+
+def _pruned_entry(entry: dict[str, Any], needed: frozenset[str]) -> dict[str, Any]:
+    if entry["kind"] == "alias":
+        return {**entry, "codec": pruned(entry["codec"], needed)}
+    if entry["kind"] == "dict":
+        spec = pruned({"dict": entry["fields"], "rest": entry["rest"]}, needed) or {"dict": {}}
+        return {"kind": "dict", "fields": spec["dict"], **({"rest": spec["rest"]} if "rest" in spec else {})}
+    if entry["kind"] == "dataclass":
+        return {**entry, "fields": [{**each, "codec": pruned(each["codec"], needed)} for each in entry["fields"]]}
+    return entry
