@@ -31,8 +31,7 @@ class Match(NamedTuple):
     @staticmethod
     def of(call: "Call | Entry") -> "Match":
         """The match of a call or of its journal line."""
-        origin = str(call.origin)
-        return Match(origin, call.lineage, call.task, call.tool, call.content, call.occurrence)
+        return Match(str(call.origin), call.lineage, call.task, call.tool, call.content, call.occurrence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,7 @@ def fold(entries: Iterable[Entry], *, lineage: str = "", iteration: int = 0) -> 
         if draft is None:
             equal = (entry.iteration, match.origin, match.tool, match.content)
             ordinals[equal] = ordinals.get(equal, 0) + 1
-            draft = calls[entry.iteration, match] = _Draft(match, entry, ordinals[equal])
+            draft = calls[entry.iteration, match] = _Draft(match, ordinals[equal])
         draft.add(entry)
     return [draft.recorded() for draft in calls.values()]
 
@@ -92,49 +91,46 @@ def fold(entries: Iterable[Entry], *, lineage: str = "", iteration: int = 0) -> 
 class _Draft:
     """A recorded call while its lines are read."""
 
-    __slots__ = ("_answered", "_dispatched", "_first", "_last", "_match", "_ordinal", "_resolved", "_seen")
+    __slots__ = ("_lines", "_match", "_ordinal")
 
-    def __init__(self, match: Match, first: Entry, ordinal: int) -> None:
+    def __init__(self, match: Match, ordinal: int) -> None:
         self._match = match
-        self._first = self._last = first
         self._ordinal = ordinal
-        self._answered: Entry | None = None
-        self._resolved: Answer | None = None
-        self._dispatched = False
-        self._seen: list[Entry] = []
+        self._lines: list[Entry] = []
 
     def add(self, entry: Entry) -> None:
         """One more line of the call."""
-        self._last = entry
-        self._seen.append(entry)
-        if entry.event is Event.DISPATCH:
-            self._dispatched = True
-        if entry.answer is not None:
-            if entry.released and self._answered is None:
-                self._answered = entry
-            else:
-                self._resolved = entry.answer
+        self._lines.append(entry)
 
     def recorded(self) -> Recorded:
         """The call, all its lines folded into one."""
-        first, last, answered, seen = self._first, self._last, self._answered, self._seen
+        lines = self._lines
+        first, last = lines[0], lines[-1]
+        answered = first if first.released else next((line for line in lines if line.released), None)
+        resolved = verdict = None
+        digest = key = ""
+        if first is not last:
+            resolved = next((line.answer for line in reversed(lines) if line.answer and line is not answered), None)
+            verdict = next((line.verdict for line in reversed(lines) if line.verdict is not None), None)
+            digest = next((line.digest for line in reversed(lines) if line.digest), "")
+            key = next((line.key for line in reversed(lines) if line.key), "")
         return Recorded(
-            match=self._match,
-            call=first.call,
-            iteration=first.iteration,
-            seq=first.seq,
-            ordinal=self._ordinal,
-            state=last.state or State.RECEIVED,
-            event=last.event or Event.RESERVE,
-            effect_dispatched=self._dispatched,
-            answer=answered.answer if answered is not None else None,
-            released=answered.released if answered is not None else 0,
-            answered_at=answered.at if answered is not None else 0.0,
-            resolved=self._resolved,
-            verdict=next((entry.verdict for entry in reversed(seen) if entry.verdict is not None), None),
-            arguments=next((entry.data for entry in seen if entry.data), b""),
-            digest=next((entry.digest for entry in reversed(seen) if entry.digest), ""),
-            key=next((entry.key for entry in reversed(seen) if entry.key), ""),
+            self._match,
+            first.call,
+            first.iteration,
+            first.seq,
+            self._ordinal,
+            last.state or State.RECEIVED,
+            last.event or Event.RESERVE,
+            any(line.event is Event.DISPATCH for line in lines),
+            answered.answer if answered is not None else None,
+            answered.released if answered is not None else 0,
+            answered.at if answered is not None else 0.0,
+            resolved,
+            verdict or first.verdict,
+            next((line.data for line in lines if line.data), b""),
+            digest or first.digest,
+            key or first.key,
         )
 
 

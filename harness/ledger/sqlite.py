@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from harness.core.budget import Amount
 from harness.core.bundle import Bundle, BundleState, Decided, GrantRow, Taken
@@ -26,7 +26,6 @@ from harness.ledger.tables import (
     ENTRY_COLUMNS,
     RECEIPT_COLUMNS,
     SEQ_BITS,
-    Row,
     SQLValue,
     entry_from_row,
     receipt_from_row,
@@ -81,7 +80,7 @@ class SqliteStore:
         self._chain = Chain(key if key is not None else load_or_create(key_path(self.path)))
         self._known = Known()
         self._closed = False
-        self._lines = self._anchored = self._read("SELECT seq FROM head", ()).fetchone()[0]
+        self._lines = self._anchored = self._one("SELECT seq FROM head")[0]
 
     # --- runs ----------------------------------------------------------------------------------------------
 
@@ -101,12 +100,12 @@ class SqliteStore:
 
     def run(self, run: str) -> RunRow | None:
         """One run; None where there is none of that id."""
-        found = self._read(f"{_RUN} WHERE id = ?", (run,)).fetchone()
+        found = self._one(f"{_RUN} WHERE id = ?", (run,))
         return None if found is None else run_from_row(found)
 
     def runs(self, limit: int = 100) -> Sequence[RunRow]:
         """The newest runs first."""
-        return [run_from_row(row) for row in self._read(f"{_RUN} ORDER BY number DESC LIMIT ?", (limit,))]
+        return [run_from_row(row) for row in self._rows(f"{_RUN} ORDER BY number DESC LIMIT ?", (limit,))]
 
     def take_over(self, run: str, owner: str, expected_attempt: int) -> int:
         """Fence earlier attempts: the new attempt number. Raises StoreError where another was faster."""
@@ -173,29 +172,29 @@ class SqliteStore:
             found = self._handed_receipts.get(key)
             if found is not None:
                 return found
-            row = self._read(
+            row = self._one(
                 f"SELECT {RECEIPT_COLUMNS} FROM receipts WHERE tool = ? AND holder = ? AND key = ?",
                 (key.tool, key.holder, key.key),
-            ).fetchone()
+            )
         return None if row is None else receipt_from_row(row)
 
     def entries(self, run: str) -> Iterator[Entry]:
         """The journal of a run in order: what is on disk, after a flush."""
         self.flush()
-        found = self._read("SELECT number FROM runs WHERE id = ?", (run,)).fetchone()
+        found = self._one("SELECT number FROM runs WHERE id = ?", (run,))
         if found is None:
             return
         low, high = found[0] << SEQ_BITS, (found[0] + 1) << SEQ_BITS
-        while rows := self._read(
+        while rows := self._rows(
             f"SELECT {ENTRY_COLUMNS} FROM entries WHERE id > ? AND id < ? ORDER BY id LIMIT 1000", (low, high)
-        ).fetchall():
+        ):
             low = rows[-1][0]
             for row in rows:
                 yield entry_from_row(run, row)
 
     def used(self, run: str) -> Mapping[str, Amount]:
         """The last stored budget snapshot of a run."""
-        found = self._read(_USED, (run,)).fetchone()
+        found = self._one(_USED, (run,))
         return {} if found is None else used_from_json(found[0])
 
     # --- waiting for a person ------------------------------------------------------------------------------
@@ -250,17 +249,17 @@ class SqliteStore:
 
     def judged_now(self) -> float:
         """The later of now and the high-water mark: what expiry is judged against. Seconds since the epoch."""
-        high: float = self._read("SELECT high FROM head", ()).fetchone()[0]
+        high: float = self._one("SELECT high FROM head")[0]
         return max(self._clock.now(), high)
 
     def audit_head(self) -> str:
         """The end of the audit chain as `LINES:DIGEST`, for reports and anchors."""
-        seq, mac = self._read("SELECT seq, mac FROM head", ()).fetchone()
+        seq, mac = self._one("SELECT seq, mac FROM head")
         return f"{seq}:{mac.hex()}"
 
     def anchor(self) -> None:
         """Write the end of the chain down outside the database. Raises StoreError."""
-        seq, mac = self._read("SELECT seq, mac FROM head", ()).fetchone()
+        seq, mac = self._one("SELECT seq, mac FROM head")
         at = utc_text(self._clock.now())
         write_anchor(anchor_path(self.path), Anchor(seq, mac, at, self._chain.anchor_seal(seq, mac, at)))
         self._anchored = seq
@@ -280,13 +279,15 @@ class SqliteStore:
 
     # --- the two ways to the file --------------------------------------------------------------------------
 
-    def _rows(self, sql: str, values: Sequence[SQLValue]) -> list[Row]:
-        return self._read(sql, values).fetchall()
+    def _one(self, sql: str, values: Sequence[SQLValue] = ()) -> Any:
+        rows = self._rows(sql, values)
+        return rows[0] if rows else None
 
-    def _read(self, sql: str, values: Sequence[SQLValue]) -> sqlite3.Cursor:
+    def _rows(self, sql: str, values: Sequence[SQLValue]) -> list[tuple]:  # type: ignore[type-arg]  # rows as they are
+        """All rows at once: a statement that stays open would hold this connection at an old moment of the file."""
         try:
             with self._lock:
-                return self._db.execute(sql, values)
+                return self._db.execute(sql, values).fetchall()
         except sqlite3.Error as error:
             raise explain(error, self.path) from error
 

@@ -6,6 +6,7 @@ Every table that a later version needs is here from the start; a change of it ra
 from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
+from functools import lru_cache
 from typing import TypeAlias
 
 import msgspec
@@ -188,6 +189,8 @@ RUN_COLUMNS = (
 
 _encode = msgspec.json.Encoder().encode
 _SEQ_MASK = (1 << SEQ_BITS) - 1
+_EVENTS = {event.value: event for event in Event}
+_STATES = {state.value: state for state in State}
 
 
 def verdict_json(verdict: Verdict | None) -> bytes:
@@ -197,7 +200,9 @@ def verdict_json(verdict: Verdict | None) -> bytes:
     return _encode((verdict.decision.value, verdict.code.value, verdict.reasons, verdict.hint))
 
 
+@lru_cache(maxsize=1024)
 def _verdict(text: bytes) -> Verdict | None:
+    """The verdict in `text`; most lines share a few."""
     if not text:
         return None
     decision, code, reasons, hint = msgspec.json.decode(text)
@@ -228,30 +233,30 @@ def _escaped(text: str) -> str:
 
 def entry_from_row(run: str, row: tuple) -> Entry:  # type: ignore[type-arg]  # one row of the table above
     """The journal line in a row; its text may come from an edited file, so enums raise ValueError."""
-    ok, body = row[16], row[17]
+    ok = row[16]
     return Entry(
-        run=run,
-        lineage=row[1],
-        iteration=row[2],
-        attempt=row[3],
-        origin=row[4],
-        task=row[5],
-        call=row[6],
-        tool=row[7],
-        content=row[8],
-        occurrence=row[9],
-        kind=row[10],
-        event=None if row[11] is None else Event(row[11]),
-        state=None if row[12] is None else State(row[12]),
-        at=row[13],
-        data=row[14] or b"",
-        verdict=_verdict(row[15]),
-        answer=None if ok is None else Answer(bool(ok), body or b""),
-        released=row[18],
-        cost=row[19],
-        digest=row[20],
-        key=row[21],
-        seq=row[0] & _SEQ_MASK,
+        run,
+        row[1],
+        row[2],
+        row[3],
+        row[4],
+        row[5],
+        row[6],
+        row[7],
+        row[8],
+        row[9],
+        row[10],
+        None if row[11] is None else _EVENTS.get(row[11]) or Event(row[11]),
+        None if row[12] is None else _STATES.get(row[12]) or State(row[12]),
+        row[13],
+        row[14] or b"",
+        _verdict(row[15]),
+        None if ok is None else Answer(bool(ok), row[17] or b""),
+        row[18],
+        row[19],
+        row[20],
+        row[21],
+        row[0] & _SEQ_MASK,
     )
 
 
