@@ -10,7 +10,8 @@ MAX_FAULTS = 20
 
 
 def validate(value: Json, validator: Validator) -> tuple[SchemaFault, ...]:
-    """What does not fit, with paths, at most `MAX_FAULTS`; empty where the value fits."""
+    """What does not fit, with paths, at most `MAX_FAULTS`; empty only where the value fits."""
     if validator.ok(value):
         return ()
-    return tuple(validator.faults(value)[:MAX_FAULTS])
+    faults = tuple(validator.faults(value)[:MAX_FAULTS])
+    return faults or (SchemaFault("$", "the value does not fit the schema", "a value that fits", "another"),)
