@@ -1,6 +1,7 @@
 """The first file that runs in a box: opens the channel, gives up every right, and hands over to the runner.
 
-Started as `python -I -B boot.py BOOT`; BOOT is one JSON argument of the host, and there is no other input.
+Started as `python -I -B boot.py BOOT` from the folder that holds the box's packages; BOOT is one JSON argument of the
+host, and there is no other input.
 """
 
 import json
@@ -8,8 +9,7 @@ import os
 import socket
 import sys
 
-_HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, _HERE if os.path.isdir(os.path.join(_HERE, "sandbox_image")) else os.path.dirname(_HERE))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from sandbox_image import confine, runner
 

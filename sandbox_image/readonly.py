@@ -30,7 +30,7 @@ class _ReadOnly:
 class ReadOnlyDict(_ReadOnly, dict[str, Any]):
     """A dict that refuses every change."""
 
-    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _ReadOnly._refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _ReadOnly._refuse
 
     def copy(self) -> dict[str, Any]:
         """An ordinary dict, whose values are still read-only."""
@@ -50,7 +50,7 @@ class ReadOnlyList(_ReadOnly, list[Any]):
 
     __setitem__ = __delitem__ = __iadd__ = __imul__ = append = clear = extend = insert = pop = remove = reverse = (
         sort
-    ) = _ReadOnly._refuse  # type: ignore[assignment]
+    ) = _ReadOnly._refuse
 
     def copy(self) -> list[Any]:
         """An ordinary list, whose items are still read-only."""

@@ -57,8 +57,8 @@ class Session:
         self._started = False
         self._last_id = 0
         self._in_flight: set[int] = set()
-        self._stirred = True
-        """False where nothing has happened since the box last said that it is idle."""
+        self._idles_left = 1
+        """How often the box may still say that it is idle: once, and once more after each call and each answer."""
         self._tasks: set[str] = set()
 
     @property
@@ -100,7 +100,7 @@ class Session:
             self._in_flight.remove(wire_id)
         except KeyError:
             raise ValueError(f"no call {wire_id} waits for an answer") from None
-        self._stirred = True
+        self._idles_left += 1
         return encode_answer(wire_id, answer, at_us)
 
     # --- rules -----------------------------------------------------------------------------------------------
@@ -121,7 +121,7 @@ class Session:
             self._new_task(call.task, frame)
         self._last_id = number
         self._in_flight.add(number)
-        self._stirred = True
+        self._idles_left += 1
 
     def _new_task(self, task: str, frame: bytes) -> None:
         if len(task) > self.limits.name_chars or _TASK.fullmatch(task) is None:
@@ -161,11 +161,11 @@ class Session:
         self.phase = Phase.EXPECT_OPEN
 
     def _idle(self, idle: Idle, frame: bytes) -> None:
-        if not self._stirred:
-            raise HostileInput("idle_twice", "the box said twice that it is idle, and nothing happened", head=frame)
+        if not self._idles_left:
+            raise HostileInput("idle_again", "the box says again that it is idle, and nothing has happened", head=frame)
         if len(idle.waiting) > self.limits.in_flight or not all(0 < each <= self._last_id for each in idle.waiting):
             raise HostileInput("unknown_id", "the box waits for a call that it never made", head=frame)
-        self._stirred = False
+        self._idles_left -= 1
 
     def _out_of_turn(self, what: str, frame: bytes) -> HostileInput:
         code = "after_end" if self.phase is Phase.CLOSED else "out_of_turn"
