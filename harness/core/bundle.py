@@ -3,14 +3,18 @@
 Not the rules of a decision: those live in the approvals room; the ledger keeps these rows.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol
+
+from harness.core.ports import Entry
 
 __all__ = [
     "Ask",
     "Bundle",
     "BundleState",
+    "BundleStore",
     "CallDecision",
     "Decided",
     "GrantRow",
@@ -154,3 +158,37 @@ class GrantRow:
     """Seconds since the epoch."""
     by: str
     created_at: float
+
+
+class BundleStore(Protocol):
+    """What waiting for a person asks of the store. Each method is one transaction, durable on return."""
+
+    def store_bundle(self, bundle: Bundle, entries: Sequence[Entry]) -> None:
+        """Store a bundle with its journal lines, before anyone hears of it."""
+
+    def bundle(self, reference: str) -> Bundle | None:
+        """A bundle by its public reference."""
+
+    def bundle_by_id(self, id_: str) -> Bundle | None:
+        """A bundle by its unguessable id."""
+
+    def list_bundles(self, run: str = "", state: BundleState | None = None) -> Sequence[Bundle]:
+        """Bundles of a run (`""`: of all) in a state (None: in any), oldest first."""
+
+    def decide(self, decided: Decided) -> Taken:
+        """Take a decision, once, by whoever comes first."""
+
+    def expire(self, run: str = "") -> Sequence[str]:
+        """Close what is past its time; the references of the bundles that expired now."""
+
+    def withdraw(self, run: str, by: str) -> Sequence[str]:
+        """Close the open bundles of a run that was cancelled or ended; their references."""
+
+    def add_grant(self, grant: GrantRow, entries: Sequence[Entry]) -> None:
+        """Store a bounded grant with its journal lines."""
+
+    def grants(self, run: str, tool: str) -> Sequence[GrantRow]:
+        """Grants that could still cover a call of `tool`, oldest first."""
+
+    def judged_now(self) -> float:
+        """The later of now and the high-water mark, seconds since the epoch."""

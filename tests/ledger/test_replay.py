@@ -3,6 +3,8 @@
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from harness.core.call import Answer, Call, Origin
 from harness.core.ports import Entry
@@ -190,6 +192,27 @@ def test_ten_thousand_calls_replay():
     assert replayer.used_up
 
 
+@given(st.data(), st.integers(1, 8), st.integers(0, 3))
+def test_no_order_of_arrival_changes_what_the_snippet_sees(data, recorded, new):
+    """Whatever comes first: the recorded answers go out in their order, each once, and only then the new calls."""
+    order = data.draw(st.permutations(range(1, recorded + 1)))
+    records = fold(read(n, f"c{n}", released, task=f"0.{n}") for n, released in enumerate(order, 1))
+    calls = [call(n, f"c{n}", task=f"0.{n}") for n in range(1, recorded + 1)]
+    calls += [call(100 + n, "new", task=f"0.{100 + n}") for n in range(new)]
+    replayer = Replayer(records)
+    released: list[int] = []
+    free: list[str] = []
+    for one in data.draw(st.permutations(calls)):
+        replayer.arrive(one)
+        released += [release.recorded.released for release in replayer.releases()]
+        freed = [made.id for made, _ in replayer.free()]
+        assert not freed or released == list(range(1, recorded + 1))
+        free += freed
+    assert released == list(range(1, recorded + 1))
+    assert sorted(free) == sorted(one.id for one in calls[recorded:])
+    assert replayer.left_over() is None
+
+
 # --- repair ------------------------------------------------------------------------------------------------
 
 
@@ -263,3 +286,25 @@ def test_checks_and_snippets_never_answer_each_other():
     index = RepairIndex(fold([read(1, "a", 1, origin="check")]))
     assert index.answer(call(1, "a")) is None
     assert index.answer(call(1, "a", origin=Origin.CHECK)).call == "1.1"
+
+
+ENDINGS = st.sampled_from([State.SUCCEEDED, State.FAILED, State.UNKNOWN])
+
+
+@given(st.lists(st.lists(st.tuples(st.sampled_from("abc"), ENDINGS), max_size=6), max_size=3))
+def test_no_history_lets_a_repair_repeat_an_effect(iterations):
+    """F11: whatever happened in earlier iterations, a call whose place holds a committed effect is answered."""
+    entries: list[Entry] = []
+    committed: set[tuple[str, int]] = set()
+    for number, calls in enumerate(iterations, 1):
+        seen: dict[str, int] = {}
+        for place, (content, state) in enumerate(calls, 1):
+            seen[content] = seen.get(content, 0) + 1
+            entries += effect(place, content, place, state, occurrence=seen[content], iteration=number)
+            if state is not State.FAILED:
+                committed.add((content, seen[content]))
+    index = RepairIndex(fold(entries))
+    for content, occurrence in committed:
+        found = index.answer(call(1, content, occurrence=occurrence))
+        assert found is not None
+        assert found.state is not State.FAILED
