@@ -102,10 +102,14 @@ class Harness:
 
         Raises ContractRefused with every fault, NotAvailable where it says what this version does not execute.
         """
-        effective = bind(self.contract(source), self.policy, self.principal, self.registry.contracts())
+        effective = self.effective(source)
         if effective.unavailable:
             raise NotAvailable(effective.unavailable)
         return effective
+
+    def effective(self, source: ContractSource) -> Effective:
+        """As `bind`, for reading only: what this version does not execute stands in `unavailable`."""
+        return bind(self.contract(source), self.policy, self.principal, self.registry.contracts())
 
     def terms(self, source: ContractSource, inputs: Mapping[str, Json] | None = None) -> Terms:
         """A contract bound for one new run."""

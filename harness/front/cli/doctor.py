@@ -1,0 +1,42 @@
+"""`harness doctor`: what works on this machine, and how to mend what does not."""
+
+import click
+from rich.markup import escape
+from rich.table import Table
+
+from harness.front.cli.options import console, json_option, print_json
+from harness.sandbox.doctor import Status
+from harness.sandbox.doctor import doctor as look
+
+__all__ = ["doctor"]
+
+EXIT_UNAVAILABLE = 7
+
+
+@click.command()
+@json_option
+def doctor(as_json: bool) -> int:
+    """Look at every backend; exits 7 where none works."""
+    findings = look()
+    works = any(each.status is Status.WORKS for each in findings if each.name in ("docker", "bubblewrap"))
+    if as_json:
+        print_json(
+            {
+                "works": works,
+                "findings": [
+                    {"name": each.name, "status": each.status.value, "detail": each.detail, "hint": each.hint}
+                    for each in findings
+                ],
+            }
+        )
+        return 0 if works else EXIT_UNAVAILABLE
+    table = Table(show_edge=False, pad_edge=False)
+    for column in ("what", "status", "detail", "mend"):
+        table.add_column(column, overflow="fold")
+    for each in findings:
+        colour = {Status.WORKS: "green", Status.MISSING: "red"}.get(each.status, "yellow")
+        table.add_row(
+            escape(each.name), f"[{colour}]{each.status.value}[/{colour}]", escape(each.detail), escape(each.hint)
+        )
+    console().print(table)
+    return 0 if works else EXIT_UNAVAILABLE

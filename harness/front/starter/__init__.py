@@ -1,0 +1,1 @@
+"""What `harness init` writes."""
