@@ -23,6 +23,9 @@ ANSWER_SECONDS = 60.0
 MAX_ANSWER = 32 << 20
 """Bytes of one answer; the longest that is asked for, a list of images, is some hundred KiB."""
 
+UPGRADE = {"Connection": "Upgrade", "Upgrade": "tcp"}
+"""Asks for the bare connection in place of an answer."""
+
 Reader: TypeAlias = asyncio.StreamReader
 Writer: TypeAlias = asyncio.StreamWriter
 
@@ -60,11 +63,25 @@ class Engine:
         seconds: float = ANSWER_SECONDS,
     ) -> Any:
         """One request and its decoded answer. Raises EngineRefused, EnvironmentUnavailable."""
+        content = await self._exchange(_head(method, path, query, body, self.endpoint), seconds)
+        return json.loads(content) if content.strip() else None
+
+    async def pull(self, repository: str, tag: str, credentials: str, seconds: float) -> list[Any]:
+        """Fetch an image; what the engine said of it, line by line. `credentials`: base64 JSON, or empty.
+
+        The engine gives up with the connection. Raises EngineRefused, EnvironmentUnavailable.
+        """
+        query = {"fromImage": repository, "tag": tag}
+        extra = {"X-Registry-Auth": credentials} if credentials else {}
+        content = await self._exchange(_head("POST", "/images/create", query, None, self.endpoint, extra), seconds)
+        return [json.loads(line) for line in content.splitlines() if line.strip()]
+
+    async def _exchange(self, request: bytes, seconds: float) -> bytes:
         try:
             async with asyncio.timeout(seconds):
                 reader, writer = await self._connect()
                 try:
-                    writer.write(_head(method, path, query, body, self.endpoint))
+                    writer.write(request)
                     status, headers = await _status(reader)
                     content = await _content(reader, headers)
                 finally:
@@ -78,7 +95,7 @@ class Engine:
             raise unreachable(self.endpoint, error) from error
         if status >= 400:
             raise EngineRefused(status, _message(content))
-        return json.loads(content) if content.strip() else None
+        return content
 
     async def hijack(
         self, path: str, body: object = None, query: Mapping[str, str] | None = None
@@ -90,7 +107,7 @@ class Engine:
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 reader, opened = await self._connect()
-                opened.write(_head("POST", path, query, body, self.endpoint, upgrade=True))
+                opened.write(_head("POST", path, query, body, self.endpoint, UPGRADE))
                 status, headers = await _status(reader)
                 if status not in (101, 200):
                     raise EngineRefused(status, _message(await _content(reader, headers)))
@@ -145,16 +162,24 @@ def unreachable(endpoint: Endpoint, error: Exception) -> EnvironmentUnavailable:
 
 
 def _head(
-    method: str, path: str, query: Mapping[str, str] | None, body: object, endpoint: Endpoint, upgrade: bool = False
+    method: str,
+    path: str,
+    query: Mapping[str, str] | None,
+    body: object,
+    endpoint: Endpoint,
+    extra: Mapping[str, str] | None = None,
 ) -> bytes:
-    target = path + ("?" + urlencode(query) if query else "")
+    """The whole request. `extra`: headers in place of or beside the usual ones."""
     content = b"" if body is None else json.dumps(body).encode()
-    lines = [f"{method} {target} HTTP/1.1", f"Host: {endpoint.address[0] or 'engine'}"]
-    lines += ["Connection: Upgrade", "Upgrade: tcp"] if upgrade else ["Connection: close"]
-    if content:
-        lines.append("Content-Type: application/json")
-    lines.append(f"Content-Length: {len(content)}")
-    return "\r\n".join([*lines, "", ""]).encode() + content
+    headers = {
+        "Host": endpoint.address[0] or "engine",
+        "Connection": "close",
+        "Content-Type": "application/json",
+        "Content-Length": str(len(content)),
+        **(extra or {}),
+    }
+    first = f"{method} {path}{'?' + urlencode(query) if query else ''} HTTP/1.1"
+    return "\r\n".join([first, *(f"{name}: {value}" for name, value in headers.items()), "", ""]).encode() + content
 
 
 async def _status(reader: Reader) -> tuple[int, dict[str, str]]:

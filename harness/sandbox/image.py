@@ -3,10 +3,10 @@
 Slow and rare. The path of a run only asks `image_inputs` whether the image is there.
 """
 
+import asyncio
 import io
 import tarfile
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +14,8 @@ from typing import IO, Any
 
 import docker
 import requests
-from docker.errors import APIError, DockerException, ImageNotFound
+from docker.auth import get_config_header, resolve_repository_name
+from docker.errors import DockerException, ImageNotFound
 from docker.tls import TLSConfig
 from docker.utils import parse_repository_tag
 
@@ -22,7 +23,7 @@ import sandbox_image
 import tool_stubs
 from harness.core.errors import EnvironmentUnavailable
 from harness.sandbox.endpoint import Endpoint
-from harness.sandbox.engine import unreachable
+from harness.sandbox.engine import Engine, EngineRefused, unreachable
 from harness.sandbox.image_inputs import (
     BOX_LABEL,
     DEFAULT_BASE,
@@ -79,7 +80,7 @@ def _on_named(client: docker.APIClient, endpoint: Endpoint, base: str, pull_seco
     if _local(client, wanted) is not None:
         return _on(client, wanted, Origin.LOCAL)
     try:
-        _pull(endpoint, wanted, pull_seconds)
+        _pull(client, endpoint, wanted, pull_seconds)
     except EnvironmentUnavailable as failed:
         if base:
             raise
@@ -127,21 +128,20 @@ def _on(client: docker.APIClient, base: str, origin: Origin, note: str = "") -> 
     return _described(client, tag, origin, note)
 
 
-def _pull(endpoint: Endpoint, name: str, seconds: float) -> None:
+def _pull(client: docker.APIClient, endpoint: Endpoint, name: str, seconds: float) -> None:
     """Fetch an image, giving up at the deadline. Raises EnvironmentUnavailable, a sentence for each cause."""
     repository, tag = parse_repository_tag(name)
-    begun = time.monotonic()
+    registry, _ = resolve_repository_name(repository)
+    credentials = (get_config_header(client, registry) or b"").decode()
     try:
-        with _client(endpoint, seconds) as client:
-            for line in client.pull(repository, tag=tag or "latest", stream=True, decode=True):
-                if "error" in line:
-                    raise _pull_failed(name, str(line["error"]))
-                if time.monotonic() - begun > seconds:
-                    raise _too_slow(name, seconds)
-    except (requests.Timeout, requests.ConnectionError) as error:
-        raise _too_slow(name, seconds) from error
-    except APIError as error:
-        raise _pull_failed(name, str(error.explanation or error)) from error
+        said = asyncio.run(Engine(endpoint).pull(repository, tag or "latest", credentials, seconds))
+    except EngineRefused as refused:
+        raise _pull_failed(name, refused.message) from refused
+    except EnvironmentUnavailable as late:
+        raise _too_slow(name, seconds) from late
+    for line in said:
+        if "error" in line:
+            raise _pull_failed(name, str(line["error"]))
 
 
 def _pull_failed(name: str, said: str) -> EnvironmentUnavailable:

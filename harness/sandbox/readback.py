@@ -36,7 +36,11 @@ def _compare(wanted: Mapping[str, float], found: Mapping[str, float | None]) -> 
         if held is None:
             yield f"no limit of {name} can be read"
         elif held > limit:
-            yield f"the limit of {name} is {'none' if held >= UNLIMITED else format(held, 'g')}, not {limit:g}"
+            yield f"the limit of {name} is {_shown(held)}, not {_shown(limit)}"
+
+
+def _shown(number: float) -> str:
+    return "none" if number >= UNLIMITED else str(int(number) if number == int(number) else number)
 
 
 def _version1(folders: Mapping[str, Path]) -> dict[str, float | None]:
