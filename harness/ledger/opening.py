@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import time
 from pathlib import Path
 
 from harness.core.clock import Clock
@@ -48,11 +49,7 @@ def connect(path: Path, clock: Clock) -> sqlite3.Connection:
     except sqlite3.Error as error:
         raise explain(error, path) from error
     try:
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = FULL")
-        db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
-        db.execute("PRAGMA trusted_schema = OFF")
-        _schema(db, path, clock)
+        _prepare(db, path, clock)
     except sqlite3.Error as error:
         db.close()
         raise explain(error, path) from error
@@ -60,6 +57,24 @@ def connect(path: Path, clock: Clock) -> sqlite3.Connection:
         db.close()
         raise
     return db
+
+
+def _prepare(db: sqlite3.Connection, path: Path, clock: Clock) -> None:
+    """Modes and schema. The change to WAL does not wait for another process's lock by itself, so this does."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            db.execute("PRAGMA synchronous = FULL")
+            db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+            db.execute("PRAGMA trusted_schema = OFF")
+            _schema(db, path, clock)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def read_only(path: Path) -> sqlite3.Connection:
