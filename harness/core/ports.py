@@ -302,5 +302,8 @@ class Store(Protocol):
     def used(self, run: str) -> Mapping[str, Amount]:
         """The last stored budget snapshot of a run."""
 
+    def audit_head(self) -> str:
+        """The end of the audit chain, for reports and anchors."""
+
     def close(self) -> None:
         """Flush and let go."""

@@ -129,7 +129,7 @@ class Corridor:
         return Snippet(
             checked=checked,
             stubs=self._stubs,
-            spec=SandboxSpec.from_limits(self._effective.limits, self._effective.contract.sandbox),
+            spec=SandboxSpec.from_limits(self._effective.limits),
             inputs=self._terms.inputs,
             previous=[record.output for record in self._iterations],
         )

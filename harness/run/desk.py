@@ -33,8 +33,8 @@ __all__ = ["Desk", "Seat", "exhausted"]
 class Seat(Protocol):
     """What the desk may ask of the iteration that it serves."""
 
-    def answer(self, wire_id: int, answer: Answer) -> None:
-        """Send an answer to the box; dropped where the box is gone."""
+    def answer(self, wire_id: int, answer: Answer, at: float) -> None:
+        """Send an answer to the box, as of `at` (seconds since the epoch); dropped where the box is gone."""
 
     def terminate(self, ending: Ending) -> None:
         """Stop the iteration for good; the first ending wins."""
@@ -274,7 +274,7 @@ class Desk:
         else:
             run.journal.note(entry)
         self.owed.pop(record.wire_id, None)
-        self._seat.answer(record.wire_id, answer)
+        self._seat.answer(record.wire_id, answer, record.ended_at)
 
     def _arguments(self, record: CallRecord) -> bytes:
         return self._run.arguments_json(record.call)

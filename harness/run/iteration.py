@@ -247,10 +247,10 @@ class Iteration:
 
     # --- what the desk asks --------------------------------------------------------------------------------
 
-    def answer(self, wire_id: int, answer: Answer) -> None:
-        """Send an answer to the box."""
+    def answer(self, wire_id: int, answer: Answer, at: float) -> None:
+        """Send an answer to the box; its clock stands at `at` from then on, in a replay too."""
         if self._connection is not None:
-            self._connection.send_answer(wire_id, answer, int(self._run.clock.now() * 1_000_000))
+            self._connection.send_answer(wire_id, answer, int(at * 1_000_000))
 
     def terminate(self, ending: Ending) -> None:
         """Stop for good; the first ending wins."""

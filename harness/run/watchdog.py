@@ -50,6 +50,7 @@ class Watchdog:
         short: Shortage | None = None
         if usage.cpu_seconds is not None:
             short = budget.observe(Dimension.CPU_SECONDS, round(self._cpu_before + usage.cpu_seconds, 6))
+        short = short or budget.observe(Dimension.JOURNAL_BYTES, self._run.journal.bytes)
         if usage.memory_mb is not None:
             budget.observe(Dimension.MEMORY_MB, round(usage.memory_mb, 3))
         if usage.pids is not None:
