@@ -10,7 +10,7 @@ import stat
 import sys
 from collections.abc import Iterator
 
-__all__ = ["main", "seal"]
+__all__ = ["compile_box", "main", "seal"]
 
 BOXLIB = "/opt/box"
 OWN_MOUNTS = ("proc", "sys", "dev")

@@ -25,6 +25,7 @@ from harness.sandbox.rendezvous import Rendezvous, run_folder, sweep_run_folder
 from harness.sandbox.spec import SandboxSpec
 from harness.sandbox.stream import Stream
 from harness.sandbox.sweep import sweep_containers
+from harness.sandbox.undertaker import Undertaker
 
 __all__ = ["Carrier", "DockerBackend"]
 
@@ -59,6 +60,7 @@ class DockerBackend:
         """
         self.endpoint = endpoint if endpoint is not None else find_endpoint()
         self.engine = Engine(self.endpoint)
+        self._undertaker = Undertaker(self.endpoint, self.engine.tls)
         self.note = ""
         """One sentence where the frames had to take the second way, and why."""
         self.facts: EngineFacts | None = None
@@ -87,6 +89,7 @@ class DockerBackend:
         """Remove the boxes that are left."""
         for box in list(self._live.values()):
             await box.close()
+        await asyncio.to_thread(self._undertaker.wait)
 
     async def image(self, spec: SandboxSpec) -> Image:
         """The image for a spec, looked for once and built where it is missing. Raises EnvironmentUnavailable."""
@@ -141,7 +144,7 @@ class DockerBackend:
 
     async def _start(self, spec: SandboxSpec, image: Image, carrier: Carrier) -> DockerBox:
         assert self._folder is not None
-        box = DockerBox(self.engine, f"execution-harness-{secrets.token_hex(8)}", spec)
+        box = DockerBox(self.engine, self._undertaker, f"execution-harness-{secrets.token_hex(8)}", spec)
         self._live[box.id] = box
         box.on_close = lambda: self._live.pop(box.id, None)
         try:

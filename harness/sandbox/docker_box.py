@@ -22,6 +22,7 @@ from harness.sandbox.readback import limit_faults
 from harness.sandbox.rendezvous import Rendezvous, peer_of
 from harness.sandbox.spec import SandboxSpec
 from harness.sandbox.stream import Stream
+from harness.sandbox.undertaker import Undertaker
 
 __all__ = ["DockerBox"]
 
@@ -30,6 +31,8 @@ STACKED_FILTERS = 2
 """The engine's and the box's own."""
 END_SECONDS = 10.0
 """From SIGKILL to the end of a tree: 2 ms here; the bound is for a machine that swaps."""
+LAST_SECONDS = 0.2
+"""For a box that has hung up to end by itself: an exit takes 1 to 20 ms. Then it is killed."""
 SIGNAL_BASE = 128
 """The engine says a signal as a shell does."""
 POLL_SECONDS = 0.1
@@ -43,7 +46,7 @@ class DockerBox:
 
     channel: socket.socket
 
-    def __init__(self, engine: Engine, container: str, spec: SandboxSpec) -> None:
+    def __init__(self, engine: Engine, undertaker: Undertaker, container: str, spec: SandboxSpec) -> None:
         """`container`: its name, whether or not it exists yet."""
         self.id = container
         self.container = ""
@@ -55,6 +58,7 @@ class DockerBox:
         """The engine's answer to the start, which may come after the box's first word."""
         self.on_close: Callable[[], object] | None = None
         self._engine = engine
+        self._undertaker = undertaker
         self._spec = spec
         self._killed = False
         self._exit: BoxExit | None = None
@@ -108,23 +112,10 @@ class DockerBox:
 
     async def kill(self) -> None:
         """SIGKILL to the first process by the host's own hand, else through the engine. Idempotent."""
-        if self._exit is not None:
-            return
-        if self.seen is not None:
-            self.usage()
-            if await self.seen.handle.ended(0):
-                return
-            self._killed = True
-            with suppress(PermissionError):
-                self.seen.handle.send(signal.SIGKILL)
-                if self._spec.runtime:
-                    self.seen.group.kill()
-                self.seen.group.freeze(False)
-                if await self.seen.handle.ended(END_SECONDS):
-                    return
-        with suppress(EngineRefused):
-            await self._engine.post(f"/containers/{self.id}/kill", query={"signal": "KILL"})
-            self._killed = True
+        if self._exit is None and not await self._kill_here():
+            with suppress(EngineRefused):
+                await self._engine.post(f"/containers/{self.id}/kill", query={"signal": "KILL"})
+                self._killed = True
 
     async def freeze(self) -> None:
         """Stop every task in place."""
@@ -139,23 +130,24 @@ class DockerBox:
                 await self._engine.post(f"/containers/{self.id}/unpause")
 
     async def close(self) -> BoxExit:
-        """Kill what is left, read how it ended, remove the container and the socket's folder."""
+        """Kill what is left and learn how it ended; the container is removed behind the caller's back."""
         async with self._closing:
             if self._exit is None:
-                await self.kill()
-                if self.starting is not None:
-                    await asyncio.wait([self.starting])
-                ended = await self._ending()
-                await self.remove()
-                self._exit = ended
+                self._exit = await self._end()
+                await self._let_go()
+                self._undertaker.bury(self.id)
             return self._exit
 
     async def remove(self) -> None:
         """Remove every trace, whatever state the container is in, or if it never came to be."""
-        if self._asking is not None:
-            self._asking.cancel()
+        await self._let_go()
         with suppress(EngineRefused):
             await self._engine.request("DELETE", f"/containers/{self.id}", query={"force": "1", "v": "1"})
+
+    async def _let_go(self) -> None:
+        """Close every descriptor, and take the socket's folder away."""
+        if self._asking is not None:
+            self._asking.cancel()
         if self.meeting is not None:
             self.meeting.close()
         if self.stream is not None:
@@ -185,7 +177,31 @@ class DockerBox:
             self.seen.close()
         self.seen = see(self.container, int((await self._inspected())["State"]["Pid"]), ours=False)
 
-    async def _ending(self) -> BoxExit:
+    async def _kill_here(self) -> bool:
+        """Whether it has ended, by this host's hand or before; False where only the engine can end it."""
+        if self.seen is None:
+            return False
+        self.usage()
+        if not self.seen.handle.alive():
+            return True
+        with suppress(PermissionError):
+            self._killed = self.seen.handle.send(signal.SIGKILL)
+            if self._spec.runtime:
+                self.seen.group.kill()
+            self.seen.group.freeze(False)
+            return await self.seen.handle.ended(END_SECONDS)
+        return False
+
+    async def _end(self) -> BoxExit:
+        """Kill it unless it is ending by itself; how it ended, by the engine's word where it was not by our hand."""
+        if self.seen is not None and self._hung_up():
+            await self.seen.handle.ended(LAST_SECONDS)
+        await self.kill()
+        if self.starting is not None:
+            await asyncio.wait([self.starting])
+        oom_kills = self.seen.watch.oom_kills if self.seen is not None else 0
+        if self._killed and self.seen is not None:
+            return classify(-signal.SIGKILL, killed=True, oom_kills=oom_kills)
         try:
             async with asyncio.timeout(END_SECONDS):
                 while (final := await self.final_state())[0] is None:
@@ -196,8 +212,16 @@ class DockerBox:
             if refused.status == 404:
                 return BoxExit(ExitKind.KILLED_BY_OTHERS, "the container was removed from outside")
             raise
-        oom_kills = max(self.seen.watch.oom_kills if self.seen is not None else 0, int(final[1]))
-        return classify(final[0], killed=self._killed, oom_kills=oom_kills)
+        return classify(final[0], killed=self._killed, oom_kills=max(oom_kills, int(final[1])))
+
+    def _hung_up(self) -> bool:
+        """Whether the box has closed its end: then it is most likely ending by itself, and how is worth knowing."""
+        try:
+            return not self.channel.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
 
     async def _before_the_end(self, wanted: Any) -> Any:
         """What `wanted` comes to; EnvironmentUnavailable where the container ends, or does not start, before it."""

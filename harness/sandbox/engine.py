@@ -43,7 +43,8 @@ class Engine:
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
-        self._tls = _tls(endpoint)
+        self.tls = _tls(endpoint)
+        """What a connection over TCP is wrapped in; None without TLS."""
 
     async def get(self, path: str, query: Mapping[str, str] | None = None) -> Any:
         """The JSON answer of a GET. Raises EngineRefused, EnvironmentUnavailable."""
@@ -124,7 +125,7 @@ class Engine:
             if self.endpoint.socket:
                 return await asyncio.open_unix_connection(self.endpoint.socket)
             host, port = self.endpoint.address
-            return await asyncio.open_connection(host, port, ssl=self._tls)
+            return await asyncio.open_connection(host, port, ssl=self.tls)
 
 
 def unreachable(endpoint: Endpoint, error: Exception) -> EnvironmentUnavailable:
