@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from tool_stubs.shape import LEAVES
 from tool_stubs.text import literal, one_line
 
 __all__ = ["constraints"]
@@ -19,18 +20,20 @@ _WORDS = (
     ("minItems", "at least {} items"),
     ("maxItems", "at most {} items"),
 )
-_LEAF_FORMATS = frozenset({"date-time", "date", "time", "duration", "decimal", "uuid", "byte", "base64", "binary"})
 
 
 def constraints(schema: Any) -> str:
     """`at least 1, at most 50`; empty where the type says it all."""
     if not isinstance(schema, Mapping):
         return ""
-    told = [words.format(_shown(schema[key])) for key, words in _WORDS if key in schema]
+    form = schema.get("format")
+    leaf = form in LEAVES or schema.get("contentEncoding") == "base64"
+    told = [
+        words.format(_shown(schema[key])) for key, words in _WORDS if key in schema and not (leaf and key == "pattern")
+    ]
     if schema.get("uniqueItems") is True and schema.get("x-python") != "set":
         told.append("no item twice")
-    form = schema.get("format")
-    if isinstance(form, str) and form not in _LEAF_FORMATS:
+    if isinstance(form, str) and not leaf:
         told.append(f"format {one_line(form, 40)}")
     unit = schema.get("x-unit")
     if isinstance(unit, str):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["ANY", "LEAVES", "FieldLine", "NamedType", "Shape", "optional", "union"]
+__all__ = ["ANY", "LEAVES", "FieldLine", "NamedType", "Shape", "entry_of", "union"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,9 @@ ANY = Shape("Any")
 
 LEAVES: dict[str, Shape] = {
     "date-time": Shape("dt.datetime", "datetime"),
+    "iso-datetime": Shape("dt.datetime", "datetime"),
+    "iso-time": Shape("dt.time", "time"),
+    "iso-duration": Shape("dt.timedelta", "duration"),
     "date": Shape("dt.date", "date"),
     "time": Shape("dt.time", "time"),
     "duration": Shape("dt.timedelta", "duration"),
@@ -80,6 +83,18 @@ def union(branches: list[tuple[dict[str, Any], Shape]]) -> Shape:
     return Shape(annotation, {"union": [[test, shape.codec] for test, shape in branches]})
 
 
-def optional(shape: Shape) -> Shape:
-    """The shape, or None."""
-    return union([({"kinds": ["null"]}, Shape("None")), ({}, shape)])
+def entry_of(named: NamedType) -> dict[str, Any]:
+    """A named type as the table has it, before pruning."""
+    if named.kind == "alias":
+        return {"kind": "alias", "codec": named.alias.codec}
+    if named.kind == "enum":
+        return {"kind": "enum", "base": named.base, "members": [list(each) for each in named.members]}
+    if named.kind == "dict":
+        return {"kind": "dict", "fields": {line.wire: line.codec for line in named.fields}, "rest": named.rest}
+    fields: list[dict[str, Any]] = []
+    for line in sorted(named.fields, key=lambda each: each.has_default or not each.required):
+        field: dict[str, Any] = {"name": line.name, "wire": line.wire, "codec": line.codec}
+        if line.has_default or not line.required:
+            field["default"] = line.default
+        fields.append(field)
+    return {"kind": "dataclass", "fields": fields, "frozen": named.frozen}

@@ -98,7 +98,8 @@ def _doc(signature: Signature) -> list[str]:
     item = signature.item
     described = paragraph(str(item.get("description") or "")) or [f"Call the tool {one_line(signature.wire)}."]
     lines = _without_sections(described)
-    arguments = [_argument(each) for each in signature.parameters]
+    limits = item.get("limits") or {}
+    arguments = [_argument(each, str(limits.get(each.wire, ""))) for each in signature.parameters]
     if any(told for _, told in arguments):
         lines += ["", "Args:", *(f"    {name}: {told}" for name, told in arguments if told)]
     result = item.get("result")
@@ -115,11 +116,12 @@ def _doc(signature: Signature) -> list[str]:
     return lines
 
 
-def _argument(parameter: Parameter) -> tuple[str, str]:
+def _argument(parameter: Parameter, limit: str) -> tuple[str, str]:
     schema = parameter.schema if isinstance(parameter.schema, Mapping) else {}
     told = schema.get("description")
     parts = [one_line(told)] if isinstance(told, str) and told else []
     parts += [text] if (text := constraints(schema)) else []
+    parts += [f"the contract allows {limit}"] if limit else []
     if not parameter.required and parameter.has_default and parameter.default_text == "UNSET":
         parts.append(f"default {one_line(json.dumps(schema['default'], ensure_ascii=False), 120)}")
     if parameter.wire != parameter.name:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tool_stubs.shape import NamedType
 from tool_stubs.signature import Signature
 from tool_stubs.specs import converting, pruned
 from tool_stubs.types import Types
@@ -15,7 +14,7 @@ def make_table(
     types: Types, signatures: Sequence[Signature], docs: Mapping[str, tuple[int, int]], errors: Sequence[str]
 ) -> dict[str, Any]:
     """`docs` holds the lines of each docstring in the text, `errors` the error classes that the module offers."""
-    named = {name: _entry(each) for name, each in types.named.items()}
+    named = types.table()
     needed = converting(named)
     rows = [_row(signature, needed, docs[signature.wire]) for signature in signatures]
     kept = {
@@ -50,23 +49,6 @@ def _row(signature: Signature, needed: frozenset[str], doc: tuple[int, int]) -> 
     if signature.item.get("bound"):
         row["bound"] = list(signature.item["bound"])
     return row
-
-
-def _entry(named: NamedType) -> dict[str, Any]:
-    """A named type as the table has it, before pruning."""
-    if named.kind == "alias":
-        return {"kind": "alias", "codec": named.alias.codec}
-    if named.kind == "enum":
-        return {"kind": "enum", "base": named.base, "members": [list(each) for each in named.members]}
-    if named.kind == "dict":
-        return {"kind": "dict", "fields": {line.wire: line.codec for line in named.fields}, "rest": named.rest}
-    fields: list[dict[str, Any]] = []
-    for line in sorted(named.fields, key=lambda each: each.has_default or not each.required):
-        field: dict[str, Any] = {"name": line.name, "wire": line.wire, "codec": line.codec}
-        if line.has_default or not line.required:
-            field["default"] = line.default
-        fields.append(field)
-    return {"kind": "dataclass", "fields": fields, "frozen": named.frozen}
 
 
 def _pruned_entry(entry: dict[str, Any], needed: frozenset[str]) -> dict[str, Any]:

@@ -6,14 +6,27 @@ from typing import Any
 from tool_stubs.dialect import resolve
 from tool_stubs.naming import class_name, fold_parameters, is_usable, unused
 from tool_stubs.schemas import branch_test, fingerprint, is_bare, kinds_of, merged, reaches_itself
-from tool_stubs.shape import ANY, LEAVES, FieldLine, NamedType, Shape, union
+from tool_stubs.shape import ANY, LEAVES, FieldLine, NamedType, Shape, entry_of, union
 from tool_stubs.text import literal, one_line
 
 __all__ = ["Types"]
 
 MAX_LITERALS = 40
 """Values of an enum that stand in an annotation; with more, the type of the values does."""
-_BESIDE_REF = frozenset({"$ref", "description", "title", "default", "examples", "deprecated", "readOnly", "writeOnly"})
+_BESIDE_REF = frozenset(
+    {
+        "$ref",
+        "$defs",
+        "definitions",
+        "description",
+        "title",
+        "default",
+        "examples",
+        "deprecated",
+        "readOnly",
+        "writeOnly",
+    }
+)
 _SCALARS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 
 
@@ -28,6 +41,10 @@ class Types:
     def of(self, root: Any, tool: str) -> "Reader":
         """A reader of one normalised document."""
         return Reader(self, root, tool)
+
+    def table(self) -> dict[str, dict[str, Any]]:
+        """The named types as the codec takes them."""
+        return {name: entry_of(each) for name, each in self.named.items()}
 
     def claim(self, wanted: str, kind: str, mark: str) -> tuple[str, NamedType | None]:
         """The name of a type, and its new definition where it is not known yet."""

@@ -112,7 +112,8 @@ class Binding:
         return f"parameters: {', '.join(names) or 'none'}"
 
     def _shown(self, wire: str) -> str:
-        return self._python.get(wire, wire)
+        name: str = self._python.get(wire, wire)
+        return name
 
     def _refuse(self, what: str, hint: str = "") -> ArgumentsRefused:
         return ArgumentsRefused(

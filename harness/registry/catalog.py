@@ -1,0 +1,63 @@
+"""The catalogue: what a run's grants look like to the snippet's author; the JSON that the stub generator takes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from harness.contract.grants import Constraint, ConstraintKind, Grant
+from harness.core.canonical import canonical
+from tool_stubs.generate import compact as compact_stubs
+from tool_stubs.text import one_line
+
+__all__ = ["compact", "surface"]
+
+
+def surface(grants: Mapping[str, Grant]) -> list[dict[str, Any]]:
+    """One item for each granted tool, by name: name, description, parameters (bound arguments are gone), result,
+    effect, approval, errors (class → hint), calls, bound (names), limits (argument → words)."""
+    return [_item(grants[name]) for name in sorted(grants)]
+
+
+def compact(grants: Mapping[str, Grant]) -> str:
+    """One line for each tool, for prompts."""
+    return compact_stubs(surface(grants))
+
+
+def _item(grant: Grant) -> dict[str, Any]:
+    tool = grant.tool
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": grant.visible_schema,
+        "result": tool.output_schema,
+        "effect": tool.effect.value,
+        "approval": grant.approval.value,
+        "errors": {name: rule.hint for name, rule in tool.errors.items()},
+        "calls": grant.calls,
+        "bound": sorted(grant.bound),
+        "limits": _limits(grant),
+    }
+
+
+def _limits(grant: Grant) -> dict[str, str]:
+    found: dict[str, list[str]] = {}
+    for limit in grant.limits:
+        if limit.argument not in grant.bound:
+            found.setdefault(limit.argument, []).append(_words(limit))
+    return {name: " and ".join(words) for name, words in found.items()}
+
+
+def _words(limit: Constraint) -> str:
+    if limit.kind is ConstraintKind.ONE_OF and isinstance(limit.value, list):
+        return f"one of {', '.join(_shown(each) for each in limit.value[:20])}"
+    words = {
+        ConstraintKind.EQUALS: "exactly {}",
+        ConstraintKind.ONE_OF: "one of {}",
+        ConstraintKind.UNDER: "a path under {}",
+        ConstraintKind.MAX: "at most {}",
+        ConstraintKind.MATCH: "text that matches {}",
+    }
+    return words[limit.kind].format(_shown(limit.value))
+
+
+def _shown(value: Any) -> str:
+    return f"`{one_line(canonical(value).decode('utf-8'), 80)}`"
