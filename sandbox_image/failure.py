@@ -16,7 +16,8 @@ TRACEBACK_CHARS = 16_000
 
 def remember(source: str) -> None:
     """Let tracebacks find the snippet's lines."""
-    linecache.cache[FILE] = (len(source), None, source.splitlines(keepends=True), FILE)
+    lines = [line + "\n" for line in source.split("\n")]
+    linecache.cache[FILE] = (len(source), None, lines, FILE)
 
 
 def describe(error: BaseException) -> dict[str, Any]:
@@ -38,7 +39,9 @@ def describe(error: BaseException) -> dict[str, Any]:
 
 
 def _message(error: BaseException) -> str:
-    lines = list(traceback.TracebackException(type(error), error, None).format_exception_only())
+    shown = traceback.TracebackException(type(error), error, None)
+    shown.__notes__ = None  # type: ignore[assignment]
+    lines = list(shown.format_exception_only())
     text = lines[-1].strip() if lines else ""
     name, _, rest = text.partition(": ")
     return rest if rest and name.rpartition(".")[2] == type(error).__name__ else text

@@ -24,6 +24,13 @@ SPINS = 1_000
 """Turns of a loop that always has something to do (`await sleep(0)`) before it must take an answer."""
 
 
+_OWN = (
+    asyncio.BaseEventLoop.shutdown_asyncgens.__code__,
+    asyncio.BaseEventLoop.shutdown_default_executor.__code__,
+)
+"""Tasks that asyncio makes when a loop ends: no work of the snippet, so they use up no number."""
+
+
 class _Selector(selectors.DefaultSelector):
     """Asks the loop what to wait for."""
 
@@ -114,10 +121,10 @@ class BoxLoop(asyncio.SelectorEventLoop):
         """A task with a path of its own; a promise is taken for the coroutine that it stands for."""
         if context is None:
             context = contextvars.copy_context()
-        path = self._path if coro is self._main else child_path()
-        context.run(enter_path, path)
         if type(coro) is Promise:
             coro = _awaiting(coro)
+        if getattr(coro, "cr_code", None) not in _OWN:
+            context.run(enter_path, self._path if coro is self._main else child_path())
         return super().create_task(coro, name=None if name is None else str(name), context=context)
 
     def run_main(self, coro: Coroutine[Any, Any, Any]) -> Any:

@@ -56,6 +56,15 @@ class Promise:
     def __delattr__(self, name: str) -> None:
         delattr(resolve(self), name)
 
+    def __hash__(self) -> int:
+        return object.__hash__(self) if _asked_by_machinery() else hash(resolve(self))
+
+    def __eq__(self, other: object) -> Any:
+        return self is other if _asked_by_machinery() else resolve(self) == resolve(other)
+
+    def __ne__(self, other: object) -> Any:
+        return self is not other if _asked_by_machinery() else resolve(self) != resolve(other)
+
     def __copy__(self) -> Any:
         return copy.copy(resolve(self))
 
@@ -104,7 +113,6 @@ _UNARY: dict[str, Callable[[Any], Any]] = {
     "__str__": str,
     "__repr__": repr,
     "__bytes__": bytes,
-    "__hash__": hash,
     "__len__": len,
     "__iter__": iter,
     "__reversed__": reversed,
@@ -119,8 +127,6 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "__getitem__": operator.getitem,
     "__delitem__": operator.delitem,
     "__contains__": operator.contains,
-    "__eq__": operator.eq,
-    "__ne__": operator.ne,
     "__lt__": operator.lt,
     "__le__": operator.le,
     "__gt__": operator.gt,

@@ -26,7 +26,7 @@ from sandbox_image.promise import resolve, teach_json
 from sandbox_image.readonly import read_only
 from sandbox_image.tasks import name_threads
 from sandbox_image.values import encode
-from tool_stubs.runtime import stub
+from tool_stubs.runtime import errors, stub
 
 __all__ = ["ESCALATE", "VERSION", "serve", "warm"]
 
@@ -100,6 +100,8 @@ class _Run:
         tools = types.ModuleType("tools")
         table = start["tools"]
         tools.__dict__.update(stub.build(table["table"], self._caller, self._caller.many, table["source"]))
+        for kind in (*errors.KINDS.values(), errors.ToolError, errors.ArgumentsRefused):
+            kind.__module__ = tools.__name__
         sys.modules["tools"] = tools
         names = namespace.build(start["language"], start["imports"], tools, self._extras())
         exec(marshal.loads(base64.b64decode(start["code"])), names)

@@ -73,7 +73,7 @@ def name_threads() -> None:
     def submit_named(
         self: concurrent.futures.ThreadPoolExecutor, fn: Callable[..., T], /, *args: Any, **kwargs: Any
     ) -> "concurrent.futures.Future[T]":
-        path = child_path()
+        path = getattr(fn, "named", "") or child_path()
         # A worker's thread is nobody's: which one takes the work is chance, so it must not use up a number.
         context = contextvars.copy_context()
         return context.run(_under, f"{path}.0", submit, self, functools.partial(_under, path, fn), *args, **kwargs)
@@ -84,6 +84,7 @@ def name_threads() -> None:
         context = contextvars.copy_context()
         path = child_path()
         work = functools.partial(context.run, _under, path, func, *args, **kwargs)
+        work.named = path  # type: ignore[attr-defined]
         return await loop.run_in_executor(None, work)
 
     threading.Thread.start = start_named  # type: ignore[method-assign]

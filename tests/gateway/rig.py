@@ -182,15 +182,18 @@ def compiled(source: str) -> Any:
     kind = ast.AsyncFunctionDef if uses_await else ast.FunctionDef
     arguments = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
     function = kind(name="__snippet__", args=arguments, body=body, decorator_list=[])
-    module = ast.fix_missing_locations(ast.Module(body=[function], type_ignores=[]))
-    return compile(module, "<snippet>", "exec")
+    star = [each for each in body if isinstance(each, ast.ImportFrom) and each.names[0].name == "*"]
+    function.body = [each for each in body if each not in star] or [ast.Pass()]
+    module = ast.fix_missing_locations(ast.Module(body=[*star, function], type_ignores=[]))
+    code = compile(module, "<snippet>", "exec")
+    named = [each.replace(co_name="<module>", co_qualname="<module>") if isinstance(each, type(code)) else each
+             for each in code.co_consts]  # fmt: skip
+    return code.replace(co_consts=tuple(named))
 
 
 def _top_names(source: str) -> list[str]:
-    with contextlib.suppress(SyntaxError):
-        table = symtable.symtable(source, "<snippet>", "exec")
-        return [each.get_name() for each in table.get_symbols() if each.is_assigned() or each.is_imported()]
-    wrapped = "async def f():\n" + "\n".join(f" {line}" for line in source.splitlines())
+    plain = [line for line in source.splitlines() if not line.endswith("import *")]
+    wrapped = "async def f():\n pass\n" + "\n".join(f" {line}" for line in plain)
     table = symtable.symtable(wrapped, "<snippet>", "exec").get_children()[0]
     return [each.get_name() for each in table.get_symbols() if each.is_assigned() or each.is_imported()]
 
@@ -234,9 +237,9 @@ TOOLS: dict[str, Callable[[dict[str, Any]], Any]] = {
 }
 
 
-def play(source: str, tools: Mapping[str, Callable[[dict[str, Any]], Any]] = TOOLS, **changes: Any) -> Ended:
-    """Run a snippet to its end. Raises TimeoutError after 20 seconds."""
-    return asyncio.run(_play(start_of(source, **changes), tools))
+def play(source: str, serve: Mapping[str, Callable[[dict[str, Any]], Any]] = TOOLS, **changes: Any) -> Ended:
+    """Run a snippet to its end, its calls served by `serve`. Raises TimeoutError after 20 seconds."""
+    return asyncio.run(_play(start_of(source, **changes), serve))
 
 
 async def _play(start: Start, tools: Mapping[str, Callable[[dict[str, Any]], Any]]) -> Ended:

@@ -92,13 +92,13 @@ def test_what_was_printed_goes_before_the_next_call(pair) -> None:
 def test_the_boxs_limits_are_within_the_hosts() -> None:
     """An ordinary value that the box lets out never breaks a rule of the wire."""
     host = WireLimits()
-    assert (values.FRAME_BYTES, values.STRING_CHARS, values.NUMBER_CHARS, values.IN_FLIGHT) == (
+    assert (
         host.frame_bytes,
         host.string_chars,
         host.number_chars,
         host.in_flight,
-    )
-    assert (values.DEPTH + 2, values.MEMBERS + 1000) == (host.depth, host.members)
+    ) == (values.FRAME_BYTES, values.STRING_CHARS, values.NUMBER_CHARS, values.IN_FLIGHT)
+    assert (host.depth, host.members) == (values.DEPTH + 2, values.MEMBERS + 1000)
 
 
 def test_a_frame_of_nothing_cannot_be_encoded() -> None:
