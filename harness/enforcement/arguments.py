@@ -58,12 +58,13 @@ def _explain(tool: ToolFacts, sent: Mapping[str, Json], faults: list[SchemaFault
     known = tool.parameters
     unknown = [name for name in sent if name not in known and name not in tool.grant.bound]
     schema = tool.grant.tool.input_schema
-    if schema.get("additionalProperties") is not False and not schema.get("unevaluatedProperties") is False:
+    if schema.get("additionalProperties") is not False and schema.get("unevaluatedProperties") is not False:
         unknown = []
     missing = [name for name in schema.get("required", ()) if name not in sent and name in known]
     reasons = [f"`{tool.name}` has no parameter {shown(name)}" for name in unknown]
     reasons += [f"`{tool.name}` needs `{name}`" for name in missing]
-    reasons += [_fault_words(fault) for fault in faults if not _about_names(fault, unknown, missing)]
+    told = bool(unknown or missing)
+    reasons += [_fault_words(tool, fault) for fault in faults if not (told and _about_names(fault))]
     hints = []
     for name in unknown:
         near = nearest(name, [each for each in known if each not in sent])
@@ -72,15 +73,17 @@ def _explain(tool: ToolFacts, sent: Mapping[str, Json], faults: list[SchemaFault
     return _deny(tool, reasons or ["the arguments do not fit the tool's schema"], hints)
 
 
-def _about_names(fault: SchemaFault, unknown: list[str], missing: list[str]) -> bool:
+def _about_names(fault: SchemaFault) -> bool:
     """Whether a fault of the schema engine says again what the names already say."""
-    return fault.path in ("", "$") and bool(unknown or missing)
+    return fault.path == "$" and fault.keyword in ("required", "additionalProperties", "unevaluatedProperties")
 
 
-def _fault_words(fault: SchemaFault) -> str:
-    if fault.expected:
-        return f"`{fault.path}`: expected {fault.expected}, got {fault.got}"
-    return f"`{fault.path}`: {fault.message}"
+def _fault_words(tool: ToolFacts, fault: SchemaFault) -> str:
+    name = fault.path.removeprefix("$.")
+    if name in tool.grant.bound:
+        return f"the value that the contract sets for `{name}` does not fit `{tool.name}`"
+    place = f"`{name}`" if name != "$" else "the arguments together"
+    return f"{place}: expected {fault.expected}, got {fault.got}"
 
 
 def _canonical_words(error: HostileInput) -> str:
@@ -89,12 +92,12 @@ def _canonical_words(error: HostileInput) -> str:
 
 def _bound_sent(tool: ToolFacts, taken: list[str]) -> Verdict:
     names = ", ".join(f"`{name}`" for name in taken)
-    return _deny(tool, [f"{names} of `{tool.name}` is set by the contract"], ["leave it out"])
+    return _deny(tool, [f"{names} of `{tool.name}` is set by the contract"], ["leave it out;"])
 
 
 def _deny(tool: ToolFacts, reasons: list[str], hints: list[str] | None = None) -> Verdict:
     shown_reasons = reasons[:MAX_REASONS]
     if len(reasons) > MAX_REASONS:
         shown_reasons.append(f"and {len(reasons) - MAX_REASONS} more")
-    hint = "; ".join([*(hints or [])[:MAX_REASONS], f"parameters: {tool.signature}"])
+    hint = " ".join([*(hints or [])[:MAX_REASONS], f"parameters: {tool.signature}"])
     return Verdict(Decision.DENY, Code.BAD_ARGUMENTS, tuple(shown_reasons), hint)

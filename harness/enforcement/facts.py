@@ -10,9 +10,11 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from harness.contract.effective import Grant, Terms
+from harness.contract.effective import Terms
 from harness.contract.expression import Predicate, compile_predicate
+from harness.contract.grants import Grant
 from harness.contract.schema import Validator, compile_schema
+from harness.contract.tool import ToolContract
 from harness.core.budget import Amount, Dimension, Shortage, tool_calls
 from harness.core.call import Call, Effect, Idempotency, Json
 from harness.core.canonical import canonical
@@ -104,7 +106,8 @@ class ToolFacts:
     key_argument: str
     """Of `key(argument)`; else empty."""
     repeatable: bool
-    """True where a call whose ending is unknown may be made again: see `safe_to_repeat`."""
+    """True where a keyed call whose ending is unknown may be made again under its key: the tool declares an error class
+    retryable without calling it free of effect, which says that it honours the key."""
     validator: Validator
     """Over the whole input schema, bound arguments included."""
     limits: tuple[Limit, ...]
@@ -151,7 +154,7 @@ def _facts(grant: Grant, terms: Terms) -> ToolFacts:
         effect=tool.effect,
         idempotency=tool.idempotency.kind,
         key_argument=tool.idempotency.argument,
-        repeatable=tool.repeats_unknown,
+        repeatable=_repeatable(tool),
         validator=compile_schema(schema),
         limits=tuple(compile_limit(constraint) for constraint in grant.limits),
         defaults=MappingProxyType(
@@ -163,6 +166,11 @@ def _facts(grant: Grant, terms: Terms) -> ToolFacts:
         key_prefix=hashlib.sha256(_framed("derived key", tool.name)),
         parameters=MappingProxyType(parameter_kinds(grant.visible_schema)),
     )
+
+
+def _repeatable(tool: ToolContract) -> bool:
+    keyed = tool.idempotency.kind in (Idempotency.KEY, Idempotency.DERIVED)
+    return keyed and any(rule.retry and not rule.no_effect for rule in tool.errors.values())
 
 
 def _request(grant: Grant) -> dict[str, Amount]:

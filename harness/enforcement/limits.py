@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 
-from harness.contract.effective import Constraint, ConstraintKind
+from harness.contract.grants import Constraint, ConstraintKind
 from harness.contract.schema import compile_schema
 from harness.core.call import Json
 from harness.core.canonical import canonical

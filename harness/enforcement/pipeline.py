@@ -4,7 +4,7 @@ listed → arguments → scope → precondition → idempotency → budget → a
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from harness.core.budget import Amount
@@ -13,6 +13,7 @@ from harness.core.ports import Receipt
 from harness.core.verdict import ALLOW, Code, Decision, Verdict
 from harness.enforcement import access, approval, arguments, budget, idempotency, precondition, scope
 from harness.enforcement.facts import Compiled, ToolFacts, View
+from harness.enforcement.words import SHOWN_CHARS
 
 __all__ = ["Decided", "decide", "refusal"]
 
@@ -26,7 +27,7 @@ class Decided:
     call: Call
     """Effect set once the tool is known; arguments merged, digest and key set once they fit."""
     verdict: Verdict
-    request: Mapping[str, Amount] = NOTHING
+    request: Mapping[str, Amount] = field(default_factory=lambda: NOTHING)
     """What to reserve before the act."""
     joined: str = ""
     """Id of the call in flight whose ending answers this one (code `joined`)."""
@@ -142,7 +143,7 @@ def refusal(call: Call, verdict: Verdict) -> dict[str, Json]:
     return {
         "kind": _KINDS.get(verdict.code, "ToolDenied"),
         "code": verdict.code.value,
-        "tool": call.tool,
+        "tool": call.tool[:SHOWN_CHARS],
         "message": message,
         "hint": verdict.hint,
         "data": {},

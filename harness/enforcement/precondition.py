@@ -17,7 +17,7 @@ def check(tool: ToolFacts, values: Mapping[str, Json]) -> Verdict | None:
     if judged.value is True and not judged.error:
         return None
     text = tool.grant.tool.precondition
-    why = f"could not be judged: {judged.error}" if judged.error else "does not hold"
+    why = "could not be judged" if judged.error else "does not hold"
     return Verdict(
         Decision.DENY,
         Code.PRECONDITION_FAILED,

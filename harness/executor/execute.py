@@ -4,16 +4,18 @@ The only place that runs tool code. It decides nothing about permission and writ
 """
 
 import asyncio
-import threading
+import contextlib
+import math
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Generator
 from contextvars import copy_context
 from dataclasses import dataclass
-from types import coroutine
 from typing import Any
 
 from harness.core.call import Call
 from harness.core.clock import Clock, SystemClock
 from harness.core.ports import Outcome
+from harness.executor.attempt import Attempt, step
+from harness.executor.reconcile import question
 from harness.executor.results import Judged, Results
 from harness.executor.retry import OnRetry, Repeats, repeat
 from harness.executor.threads import DaemonPool, Job
@@ -29,10 +31,12 @@ GRACE_SECONDS = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """The time limit of one call, repeats and the waits between them included."""
+    """The time limit of a call."""
 
     timeout_s: float
-    """Seconds, above 0: the lesser of the tool's own and what is left of the run's."""
+    """Seconds for one attempt, above 0: the lesser of the tool's own and what is left of the run's."""
+    until: float = math.inf
+    """Reading of the monotonic clock from which on no repeat starts: the end of the run's own time."""
 
 
 class Executor:
@@ -52,16 +56,25 @@ class Executor:
         Never raises for what the tool does. Cancelling the awaitable lets the tool go: see `may_still_run`.
         """
         results = self._results_of(tool)
-        repeats = Repeats(
-            tool.contract.retry, self._clock.monotonic() + limits.timeout_s, self._clock, on_retry, results
-        )
-        work = _Work(tool, call, results, limits.timeout_s, repeats)
+        attempt = Attempt(call, tool.function, tool.is_async, tool.decode, results, limits.timeout_s)
+        repeats = Repeats(tool.contract.retry, limits.until, self._clock, on_retry, results)
         if not tool.contract.inline:
-            return _Pending(lambda: self._follow(work, self._attempt(work)))
-        first = self._at_once(work)
-        if isinstance(first, Judged):
-            return _Pending(lambda: self._repeat(work, first)) if first.retry else first.outcome
-        return _Pending(lambda: self._follow(work, first))
+            return _Pending(lambda: self._follow(attempt, self._run(attempt), repeats))
+        first = step(attempt.run_async()) if attempt.is_async else attempt.run_sync()
+        if not isinstance(first, Judged):
+            rest = first
+            return _Pending(lambda: self._follow(attempt, self._in_task(attempt, rest), repeats))
+        judged = first
+        return _Pending(lambda: self._repeat(attempt, judged, repeats)) if judged.retry else judged.outcome
+
+    async def reconcile(self, tool: Tool, call: Call, limits: Deadline, *, ended: bool) -> Outcome:
+        """Ask the tool what became of `call`: PROVE_DONE, PROVE_NOT_DONE, or LOSE where that is still not known.
+
+        `ended`: whoever executed it is proven ended: its process is dead, or it was cancelled and obeyed.
+        """
+        proven = ended and not self.may_still_run(call)
+        asked = question(tool, call, self._results_of(tool), limits.timeout_s, proven)
+        return (asked if isinstance(asked, Judged) else await self._run(asked)).outcome
 
     def may_still_run(self, call: Call) -> bool:
         """Whether the tool of a call that was given up may still be at work: then nobody can say it did not happen."""
@@ -80,31 +93,20 @@ class Executor:
 
     # --- attempts ------------------------------------------------------------------------------------------
 
-    async def _follow(self, work: "_Work", first: Awaitable[Judged]) -> Outcome:
+    async def _follow(self, attempt: Attempt, first: Awaitable[Judged], repeats: Repeats) -> Outcome:
         judged = await first
-        return await self._repeat(work, judged) if judged.retry else judged.outcome
+        return await self._repeat(attempt, judged, repeats) if judged.retry else judged.outcome
 
-    async def _repeat(self, work: "_Work", first: Judged) -> Outcome:
-        return await repeat(first, lambda: self._attempt(work), work.repeats)
+    async def _repeat(self, attempt: Attempt, first: Judged, repeats: Repeats) -> Outcome:
+        return await repeat(first, lambda: self._run(attempt), repeats)
 
-    def _attempt(self, work: "_Work") -> Awaitable[Judged]:
-        return self._in_task(work, work.run_async()) if work.tool.is_async else self._in_thread(work)
+    def _run(self, attempt: Attempt) -> Awaitable[Judged]:
+        return self._in_task(attempt, attempt.run_async()) if attempt.is_async else self._in_thread(attempt)
 
-    def _at_once(self, work: "_Work") -> Judged | Awaitable[Judged]:
-        """Run on the loop itself. An async tool that does wait after all goes on as a task."""
-        if not work.tool.is_async:
-            return work.run_sync()
-        running = work.run_async()
-        try:
-            first = running.send(None)
-        except StopIteration as done:
-            return done.value  # type: ignore[no-any-return]
-        return self._in_task(work, _continued(running, first))
-
-    async def _in_task(self, work: "_Work", running: Coroutine[Any, Any, Judged]) -> Judged:
+    async def _in_task(self, attempt: Attempt, running: Coroutine[Any, Any, Judged]) -> Judged:
         task = asyncio.get_running_loop().create_task(running)
         try:
-            await asyncio.wait({task}, timeout=self._left(work))
+            await asyncio.wait({task}, timeout=attempt.timeout_s)
             if task.done():
                 return task.result()
             task.cancel()
@@ -112,39 +114,37 @@ class Executor:
         finally:
             if not task.done():
                 task.cancel()
-                self._let_go(work, lambda: not task.done())
+                self._let_go(attempt, lambda: not task.done())
                 self._orphans.add(task)  # the loop itself holds tasks only weakly
                 task.add_done_callback(self._orphans.discard)
-        return work.results.late(work.timeout_s, settled=task.done())
+        return attempt.reading.late(attempt.timeout_s, settled=task.done())
 
-    async def _in_thread(self, work: "_Work") -> Judged:
+    async def _in_thread(self, attempt: Attempt) -> Judged:
         loop = asyncio.get_running_loop()
         ending: asyncio.Future[Judged] = loop.create_future()
-        job = Job(_thread_body(work, loop, ending))
+        job = Job(_thread_body(attempt, loop, ending))
 
         def expire() -> None:
             if job.withdraw():
-                _set(ending, work.results.not_started(f"no thread was free within {work.timeout_s:g} seconds"))
+                why = f"no thread was free within {attempt.timeout_s:g} seconds"
+                _set(ending, attempt.reading.not_started(why))
             elif not ending.done():
-                self._let_go(work, lambda: not job.finished)
-                ending.set_result(work.results.late(work.timeout_s, settled=False))
+                self._let_go(attempt, lambda: not job.finished)
+                ending.set_result(attempt.reading.late(attempt.timeout_s, settled=False))
 
-        timer = loop.call_later(self._left(work), expire)
+        timer = loop.call_later(attempt.timeout_s, expire)
         self._pool.submit(job)
         try:
             return await ending
         finally:
             timer.cancel()
-            if not ending.done() and not job.withdraw():
-                self._let_go(work, lambda: not job.finished)
+            if (not ending.done() or ending.cancelled()) and not job.withdraw():
+                self._let_go(attempt, lambda: not job.finished)
 
-    def _left(self, work: "_Work") -> float:
-        return max(work.repeats.until - self._clock.monotonic(), 0.0)
-
-    def _let_go(self, work: "_Work", running: Callable[[], bool]) -> None:
+    def _let_go(self, attempt: Attempt, running: Callable[[], bool]) -> None:
         for place in [place for place, still in self._loose.items() if not still()]:
             del self._loose[place]
-        self._loose[work.call.run, work.call.id] = running
+        self._loose[attempt.call.run, attempt.call.id] = running
 
 
 class _Pending:
@@ -159,53 +159,15 @@ class _Pending:
         return self._start().__await__()
 
 
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """One call of one tool; each run is one attempt, and none of them raises."""
-
-    tool: Tool
-    call: Call
-    results: Results
-    timeout_s: float
-    repeats: Repeats
-
-    def run_sync(self) -> Judged:
-        try:
-            arguments = self.tool.decode(dict(self.call.arguments))
-        except Exception as error:  # noqa: BLE001 - types of the tool, with code of their own
-            return self.results.bad_arguments(error)
-        try:
-            value = self.tool.function(**arguments)
-        except BaseException as error:
-            return self._raised(error)
-        return self.results.returned(value, self.call)
-
-    async def run_async(self) -> Judged:
-        try:
-            arguments = self.tool.decode(dict(self.call.arguments))
-        except Exception as error:  # noqa: BLE001 - types of the tool, with code of their own
-            return self.results.bad_arguments(error)
-        try:
-            value = await self.tool.function(**arguments)
-        except BaseException as error:
-            return self._raised(error)
-        return self.results.returned(value, self.call)
-
-    def _raised(self, error: BaseException) -> Judged:
-        if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
-            raise error  # a person's Ctrl-C, not the tool's
-        return self.results.raised(error)
-
-
-def _thread_body(work: _Work, loop: asyncio.AbstractEventLoop, ending: "asyncio.Future[Judged]") -> Callable[[], None]:
+def _thread_body(
+    attempt: Attempt, loop: asyncio.AbstractEventLoop, ending: "asyncio.Future[Judged]"
+) -> Callable[[], None]:
     context = copy_context()
 
     def body() -> None:
-        judged = context.run(work.run_sync)
-        try:
+        judged = context.run(attempt.run_sync)
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(_set, ending, judged)
-        except RuntimeError:
-            pass  # the loop is closed: nobody waits any more
 
     return body
 
@@ -213,23 +175,3 @@ def _thread_body(work: _Work, loop: asyncio.AbstractEventLoop, ending: "asyncio.
 def _set(ending: "asyncio.Future[Judged]", judged: Judged) -> None:
     if not ending.done():
         ending.set_result(judged)
-
-
-@coroutine
-def _rest(running: Coroutine[Any, Any, Judged], waits_for: object) -> Generator[object, Any, Judged]:
-    """The rest of a coroutine whose first step was taken outside a task."""
-    while True:
-        try:
-            sent = yield waits_for
-        except BaseException as error:
-            step: Callable[[], object] = lambda error=error: running.throw(error)  # type: ignore[misc]
-        else:
-            step = lambda sent=sent: running.send(sent)  # type: ignore[misc]
-        try:
-            waits_for = step()
-        except StopIteration as done:
-            return done.value  # type: ignore[no-any-return]
-
-
-async def _continued(running: Coroutine[Any, Any, Judged], waits_for: object) -> Judged:
-    return await _rest(running, waits_for)

@@ -13,6 +13,7 @@ from harness.contract.schema import Validator, compile_schema
 from harness.contract.tool import ErrorRule
 from harness.core.budget import Amount
 from harness.core.call import Call, Effect, Idempotency, Json
+from harness.core.errors import HarnessError
 from harness.core.ports import Outcome
 from harness.core.state import Event
 from harness.executor.bounds import json_fault, size_fault
@@ -52,7 +53,7 @@ class Results:
         self._validator: Validator | None = compile_schema(contract.output_schema) if contract.output_schema else None
         self._postcondition: Predicate | None = None
         if contract.postcondition:
-            env = {"args": contract.input_schema, "result": contract.output_schema or {}}
+            env = {"args": contract.input_schema, "result": contract.output_schema}
             self._postcondition = compile_predicate(contract.postcondition, env)
         self._repeat_is_safe = self._read or contract.idempotency.kind is not Idempotency.NONE
 
@@ -77,6 +78,8 @@ class Results:
             return self._invalid(fault)
         try:
             encoded = self._tool.encode(value)
+        except HarnessError as error:
+            return self._invalid(error.message)
         except Exception as error:  # noqa: BLE001 - a result of any type, with methods of its own
             return self._invalid(f"$ does not have the shape that the tool declares ({type(error).__name__})")
         if not (plain and _same(encoded, value)) and (fault := json_fault(encoded)):

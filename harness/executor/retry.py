@@ -1,10 +1,12 @@
 """Repeats: the harness's, never the snippet's; only where an attempt said that another one is safe."""
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_result, stop_after_attempt, wait_exponential
+from tenacity import AsyncRetrying, RetryCallState, retry_if_result, stop_after_attempt, stop_any, wait_exponential
+from tenacity.stop import stop_base
 
 from harness.contract.tool import RetryRule
 from harness.core.budget import Shortage
@@ -25,10 +27,20 @@ class Repeats:
 
     rule: RetryRule
     until: float
-    """No repeat starts after this reading of the monotonic clock."""
+    """No repeat starts at or after this reading of the monotonic clock."""
     clock: Clock
     on_retry: OnRetry
     results: Results
+
+
+class _TooLate(stop_base):
+    """Stops where the next pause would pass the end of the time."""
+
+    def __init__(self, plan: Repeats) -> None:
+        self._plan = plan
+
+    def __call__(self, retry_state: RetryCallState) -> bool:
+        return self._plan.clock.monotonic() + retry_state.upcoming_sleep >= self._plan.until
 
 
 class _NoneLeft(Exception):
@@ -36,7 +48,7 @@ class _NoneLeft(Exception):
 
 
 async def repeat(first: Judged, again: Callable[[], Awaitable[Judged]], plan: Repeats) -> Outcome:
-    """The outcome after the repeats that rule, deadline and budget allow; `first` was the first attempt."""
+    """The outcome after the repeats that rule, time and budget allow; `first` was the first attempt."""
     seen = [first]
 
     async def attempt() -> Judged:
@@ -46,29 +58,21 @@ async def repeat(first: Judged, again: Callable[[], Awaitable[Judged]], plan: Re
         return seen[-1]
 
     made: list[bool] = []
-    charged = 0
 
     def charge(state: RetryCallState) -> None:
-        nonlocal charged
-        charged += 1
         if plan.on_retry() is not None:
             raise _NoneLeft
 
-    def too_late(state: RetryCallState) -> bool:
-        return plan.clock.monotonic() + state.upcoming_sleep >= plan.until
-
     retrying = AsyncRetrying(
         retry=retry_if_result(lambda judged: judged.retry),
-        stop=stop_after_attempt(plan.rule.attempts) | too_late,
+        stop=stop_any(stop_after_attempt(plan.rule.attempts), _TooLate(plan)),
         wait=wait_exponential(multiplier=plan.rule.wait_s, max=plan.rule.max_wait_s),
         sleep=asyncio.sleep,
         before_sleep=charge,
         retry_error_callback=lambda state: None,
     )
-    try:
+    with contextlib.suppress(_NoneLeft):
         await retrying(attempt)
-    except _NoneLeft:
-        pass
     outcome = seen[-1].outcome
     if any(judged.outcome.event is Event.LOSE for judged in seen[:-1]):
         outcome = plan.results.doubtful(outcome)

@@ -1,0 +1,108 @@
+"""One attempt at a call: the tool's function with decoded arguments, and whatever comes of it as a judgement.
+
+Never raises for what the tool does, but for a person's Ctrl-C.
+"""
+
+import threading
+from collections.abc import Callable, Coroutine, Generator
+from dataclasses import dataclass
+from types import coroutine
+from typing import Any, Protocol
+
+from harness.core.call import Call, Json
+from harness.executor.results import Judged
+
+__all__ = ["Attempt", "Reading", "step", "went_on"]
+
+
+class Reading(Protocol):
+    """How endings are read: as those of a call, or as those of a question about one."""
+
+    def returned(self, value: object, call: Call) -> Judged:
+        """A value came back."""
+
+    def raised(self, error: BaseException) -> Judged:
+        """An exception came out."""
+
+    def bad_arguments(self, error: BaseException) -> Judged:
+        """The arguments could not be made into the function's own types; nothing ran."""
+
+    def not_started(self, why: str) -> Judged:
+        """The function was certainly not entered."""
+
+    def late(self, seconds: float, settled: bool) -> Judged:
+        """The deadline passed; `settled` is False where the function may still be running."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What to run, and how to read its ending. May be run again."""
+
+    call: Call
+    function: Callable[..., Any]
+    is_async: bool
+    decode: Callable[[dict[str, Json]], dict[str, Any]]
+    """JSON arguments → Python values, by the function's annotations."""
+    reading: Reading
+    timeout_s: float
+
+    def run_sync(self) -> Judged:
+        """Run it here and now."""
+        try:
+            arguments = self.decode(dict(self.call.arguments))
+        except Exception as error:  # noqa: BLE001 - types of the tool, with code of their own
+            return self.reading.bad_arguments(error)
+        try:
+            value = self.function(**arguments)
+        except BaseException as error:  # noqa: BLE001 - tool code may raise anything, SystemExit too
+            return self._raised(error)
+        return self.reading.returned(value, self.call)
+
+    async def run_async(self) -> Judged:
+        """Run it on the loop. A cancellation is an ending like any other: whoever cancelled does not look at it."""
+        try:
+            arguments = self.decode(dict(self.call.arguments))
+        except Exception as error:  # noqa: BLE001 - types of the tool, with code of their own
+            return self.reading.bad_arguments(error)
+        try:
+            value = await self.function(**arguments)
+        except BaseException as error:  # noqa: BLE001 - tool code may raise anything, SystemExit too
+            return self._raised(error)
+        return self.reading.returned(value, self.call)
+
+    def _raised(self, error: BaseException) -> Judged:
+        if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+            raise error
+        return self.reading.raised(error)
+
+
+# --- a coroutine whose first step is taken outside a task ----------------------------------------------------
+
+
+def step(running: Coroutine[Any, Any, Judged]) -> Judged | Coroutine[Any, Any, Judged]:
+    """Run a coroutine until it waits for something: its judgement where it never does, else the rest of it."""
+    try:
+        waits_for = running.send(None)
+    except StopIteration as done:
+        return done.value  # type: ignore[no-any-return]
+    return went_on(running, waits_for)
+
+
+async def went_on(running: Coroutine[Any, Any, Judged], waits_for: object) -> Judged:
+    """The rest, for a task to run."""
+    return await _rest(running, waits_for)
+
+
+@coroutine
+def _rest(running: Coroutine[Any, Any, Judged], waits_for: object) -> Generator[object, Any, Judged]:
+    while True:
+        thrown: BaseException | None = None
+        sent: object = None
+        try:
+            sent = yield waits_for
+        except BaseException as error:  # noqa: BLE001 - handed on to the coroutine that it is meant for
+            thrown = error
+        try:
+            waits_for = running.throw(thrown) if thrown is not None else running.send(sent)
+        except StopIteration as done:
+            return done.value  # type: ignore[no-any-return]
