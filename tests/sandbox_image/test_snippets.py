@@ -1,5 +1,7 @@
 """How a snippet ends, what it finds, what it prints: real runners in processes of their own."""
 
+# ruff: noqa: E501 (a snippet stands on one line)
+
 import pytest
 
 from tests.gateway.rig import play
