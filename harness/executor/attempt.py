@@ -4,15 +4,17 @@ Never raises for what the tool does, but for a person's Ctrl-C.
 """
 
 import threading
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator, Mapping
+from contextvars import Context
 from dataclasses import dataclass
 from types import coroutine
 from typing import Any, Protocol
 
 from harness.core.call import Call, Json
+from harness.executor.current import CALL_KEY
 from harness.executor.results import Judged
 
-__all__ = ["Attempt", "Reading", "step", "went_on"]
+__all__ = ["Attempt", "Reading", "step"]
 
 
 class Reading(Protocol):
@@ -47,9 +49,10 @@ class Attempt:
     timeout_s: float
 
     def run_sync(self) -> Judged:
-        """Run it here and now."""
+        """Run it here and now, in a context of its own."""
+        CALL_KEY.set(self.call.key)
         try:
-            arguments = self.decode(dict(self.call.arguments))
+            arguments = self.decode(_fresh(self.call.arguments))
         except Exception as error:  # noqa: BLE001 - types of the tool, with code of their own
             return self.reading.bad_arguments(error)
         try:
@@ -59,9 +62,10 @@ class Attempt:
         return self.reading.returned(value, self.call)
 
     async def run_async(self) -> Judged:
-        """Run it on the loop. A cancellation is an ending like any other: whoever cancelled does not look at it."""
+        """Run it on the loop, in a context of its own. A cancellation ends it like any raise; nobody looks at that."""
+        CALL_KEY.set(self.call.key)
         try:
-            arguments = self.decode(dict(self.call.arguments))
+            arguments = self.decode(_fresh(self.call.arguments))
         except Exception as error:  # noqa: BLE001 - types of the tool, with code of their own
             return self.reading.bad_arguments(error)
         try:
@@ -76,20 +80,32 @@ class Attempt:
         return self.reading.raised(error)
 
 
+def _fresh(arguments: Mapping[str, Json]) -> dict[str, Json]:
+    """Arguments that the tool may do with as it likes: the record of the call is the host's."""
+    return {name: _copy(value) for name, value in arguments.items()}
+
+
+def _copy(value: Json) -> Json:
+    if isinstance(value, list):
+        return [_copy(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _copy(item) for name, item in value.items()}
+    return value
+
+
 # --- a coroutine whose first step is taken outside a task ----------------------------------------------------
 
 
-def step(running: Coroutine[Any, Any, Judged]) -> Judged | Coroutine[Any, Any, Judged]:
-    """Run a coroutine until it waits for something: its judgement where it never does, else the rest of it."""
+def step(running: Coroutine[Any, Any, Judged], context: Context) -> Judged | Coroutine[Any, Any, Judged]:
+    """Run a coroutine in `context` until it waits for something: its judgement where it never does, else its rest."""
     try:
-        waits_for = running.send(None)
+        waits_for = context.run(running.send, None)
     except StopIteration as done:
         return done.value  # type: ignore[no-any-return]
-    return went_on(running, waits_for)
+    return _went_on(running, waits_for)
 
 
-async def went_on(running: Coroutine[Any, Any, Judged], waits_for: object) -> Judged:
-    """The rest, for a task to run."""
+async def _went_on(running: Coroutine[Any, Any, Judged], waits_for: object) -> Judged:
     return await _rest(running, waits_for)
 
 

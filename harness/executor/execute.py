@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import math
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Generator
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,10 +60,11 @@ class Executor:
         repeats = Repeats(tool.contract.retry, limits.until, self._clock, on_retry, results)
         if not tool.contract.inline:
             return _Pending(lambda: self._follow(attempt, self._run(attempt), repeats))
-        first = step(attempt.run_async()) if attempt.is_async else attempt.run_sync()
+        context = copy_context()
+        first = step(attempt.run_async(), context) if attempt.is_async else context.run(attempt.run_sync)
         if not isinstance(first, Judged):
             rest = first
-            return _Pending(lambda: self._follow(attempt, self._in_task(attempt, rest), repeats))
+            return _Pending(lambda: self._follow(attempt, self._in_task(attempt, rest, context), repeats))
         judged = first
         return _Pending(lambda: self._repeat(attempt, judged, repeats)) if judged.retry else judged.outcome
 
@@ -101,10 +102,12 @@ class Executor:
         return await repeat(first, lambda: self._run(attempt), repeats)
 
     def _run(self, attempt: Attempt) -> Awaitable[Judged]:
-        return self._in_task(attempt, attempt.run_async()) if attempt.is_async else self._in_thread(attempt)
+        if attempt.is_async:
+            return self._in_task(attempt, attempt.run_async(), copy_context())
+        return self._in_thread(attempt)
 
-    async def _in_task(self, attempt: Attempt, running: Coroutine[Any, Any, Judged]) -> Judged:
-        task = asyncio.get_running_loop().create_task(running)
+    async def _in_task(self, attempt: Attempt, running: Coroutine[Any, Any, Judged], context: Context) -> Judged:
+        task = asyncio.get_running_loop().create_task(running, context=context)
         try:
             await asyncio.wait({task}, timeout=attempt.timeout_s)
             if task.done():

@@ -3,15 +3,18 @@
 import asyncio
 import contextlib
 import contextvars
+import dataclasses
 import gc
 import threading
 import time
 import warnings
+from typing import Any
 
 import pytest
 
 from harness.core.ports import Outcome
 from harness.core.state import Event
+from harness.executor.current import call_key
 from harness.executor.execute import Deadline, Executor
 from tests.executor.making import bind, executing, make_call, run
 
@@ -272,22 +275,44 @@ def test_a_call_that_is_never_awaited_never_starts() -> None:
     assert ran == []
 
 
-def test_the_tool_gets_a_copy_of_the_arguments_mapping() -> None:
-    """A tool that empties what it is given does not change the call's record."""
+def test_a_tool_that_empties_what_it_is_given_does_not_change_the_call() -> None:
+    """The record of the call is the host's."""
 
-    async def greedy(**rest):
-        rest.clear()
+    def greedy(rows: Any) -> int:
+        taken = list(rows)
+        rows.clear()
+        return len(taken)
 
-    tool = bind(_keep)
-    call = make_call(tool, rows=[1])
-    asyncio.run(_executed(tool, call))
-    assert dict(call.arguments) == {"rows": [1]}
+    tool = bind(greedy, effect="read")
+    call = make_call(tool, rows=[1, 2])
+
+    async def look() -> Outcome:
+        async with executing() as executor:
+            return await executor.begin(tool, call, Deadline(5), lambda: None)
+
+    assert asyncio.run(look()).value == 2
+    assert dict(call.arguments) == {"rows": [1, 2]}
 
 
-def _keep(rows: list) -> int:
-    return len(rows)
+@pytest.mark.parametrize("inline", [False, True])
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_tool_can_hand_its_key_on(is_async: bool, inline: bool) -> None:
+    """F10: the key that the harness derived reaches whoever performs the effect, and nobody after it."""
 
+    def send() -> str:
+        return call_key()
 
-async def _executed(tool, call):
-    async with executing() as executor:
-        return await executor.begin(tool, call, Deadline(5), lambda: None)
+    async def send_async() -> str:
+        if not inline:
+            await asyncio.sleep(0)
+        return call_key()
+
+    async def look() -> None:
+        async with executing() as executor:
+            tool = bind(send_async if is_async else send, idempotency="derived", inline=inline)
+            call = dataclasses.replace(make_call(tool), key="k-1")
+            pending = executor.begin(tool, call, Deadline(5), lambda: None)
+            outcome = pending if isinstance(pending, Outcome) else await pending
+            assert (outcome.value, call_key()) == ("k-1", "")
+
+    asyncio.run(look())
