@@ -17,6 +17,7 @@ from harness.sandbox.bwrap_args import Inherit, arguments
 from harness.sandbox.bwrap_program import Program, explain, probe
 from harness.sandbox.cgroup import Parent, find
 from harness.sandbox.cgroup_files import Group
+from harness.sandbox.kernel import landlock_version
 from harness.sandbox.local_box import END_SECONDS, LocalBox, readable
 from harness.sandbox.process import Child, exit_status, pipe_with
 from harness.sandbox.seccomp import outer_filter
@@ -99,13 +100,12 @@ class BubblewrapBox(LocalBox):
     """One box, started cold."""
 
     def __init__(self, spec: SandboxSpec, group: Group | None, program: Path, tree: Path) -> None:
-        self._spec = spec
         channel, inner = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         channel.setblocking(False)
         self._info, info = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         entrances = group.entrances() if group is not None else []
         seccomp = pipe_with(outer_filter(single=group is None))
-        walls = Walls(single=group is None, own_user=True, landlock=False)
+        walls = Walls(single=group is None, own_user=True, landlock=landlock_version() > 0)
         boot = boot_argument(spec, Inherited(inner.fileno()), walls, tuple(entrances))
         try:
             self._child = Child(
@@ -121,13 +121,13 @@ class BubblewrapBox(LocalBox):
             inner.close()
             for descriptor in (seccomp, info, *entrances):
                 os.close(descriptor)
-        super().__init__(f"bubblewrap-{self._child.handle.pid}", channel, group)
+        super().__init__(f"bubblewrap-{self._child.handle.pid}", channel, spec, group)
 
     async def until_ready(self) -> None:
         """Wait for the first byte of the box, leaving it unread. Raises EnvironmentUnavailable."""
-        if not await readable(self.channel, self._spec.start_seconds):
+        if not await readable(self.channel, self.spec.start_seconds):
             raise EnvironmentUnavailable(
-                f"the box did not start within {self._spec.start_seconds:g} s", hint="see what the machine is busy with"
+                f"the box did not start within {self.spec.start_seconds:g} s", hint="see what the machine is busy with"
             )
         self._learn_first()
         if self._ending() or self._first is None:

@@ -9,13 +9,18 @@ import signal
 import socket
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 
 from harness.core.errors import EnvironmentUnavailable
 from harness.core.ports import BoxExit, BoxUsage
 from harness.sandbox.box_exit import classify
+from harness.sandbox.cgroup import locate
 from harness.sandbox.cgroup_files import Group
 from harness.sandbox.confinement import own_filters, require_confined
+from harness.sandbox.kernel import has_swap
 from harness.sandbox.process import Handle
+from harness.sandbox.readback import limit_faults
+from harness.sandbox.spec import SandboxSpec
 from harness.sandbox.watch import Watch
 
 __all__ = ["END_SECONDS", "LocalBox", "readable"]
@@ -33,8 +38,9 @@ LEAVE_SECONDS = 0.005
 class LocalBox:
     """One box; see `harness.core.ports.Box`. The first process is the first of a pid namespace: all end with it."""
 
-    def __init__(self, name: str, channel: socket.socket, group: Group | None) -> None:
+    def __init__(self, name: str, channel: socket.socket, spec: SandboxSpec, group: Group | None) -> None:
         self.id = name
+        self.spec = spec
         self.channel = channel
         self.on_close: Callable[[], object] | None = None
         self._group = group
@@ -63,7 +69,9 @@ class LocalBox:
         return self._watch.processes() if self._watch is not None else []
 
     async def verify(self) -> None:
-        """Every task is confined, and the box is in its group; looked at once, before the first byte of a run.
+        """Every task is confined and every limit holds, as the kernel says; looked at before the first byte of a run.
+
+        Once: nothing that is not ours has run before, and the box cannot loosen anything afterwards.
 
         Raises EnvironmentUnavailable.
         """
@@ -73,7 +81,21 @@ class LocalBox:
         if self._first is None or self._first.pid not in pids:
             raise EnvironmentUnavailable("the box is not in its control group, so its limits do not hold")
         require_confined(pids, own_filters() + STACKED_FILTERS)
+        if self._group is not None:
+            self._require_limits(self._first.pid)
         self._verified = True
+
+    def _require_limits(self, pid: int) -> None:
+        try:
+            membership = Path(f"/proc/{pid}/cgroup").read_text()
+        except OSError:
+            membership = ""
+        located = locate(Path("/proc/self/mountinfo").read_text(), membership)
+        faults = limit_faults(located, self.spec, swap=has_swap())
+        if faults:
+            raise EnvironmentUnavailable(
+                f"a limit of the box does not hold: {faults[0]}", hint="nothing was run in it; run `harness doctor`"
+            )
 
     def usage(self) -> BoxUsage:
         """A reading now; the last one once the box is closed."""

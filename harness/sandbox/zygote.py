@@ -19,6 +19,7 @@ from harness.sandbox.boot import Inherited, Walls, boot_argument
 from harness.sandbox.bwrap_args import Inherit, zygote_arguments
 from harness.sandbox.bwrap_program import explain
 from harness.sandbox.cgroup_files import Group
+from harness.sandbox.kernel import landlock_version
 from harness.sandbox.local_box import END_SECONDS, LocalBox, readable
 from harness.sandbox.process import Child, exit_status, pipe_with
 from harness.sandbox.seccomp import zygote_filter
@@ -69,6 +70,11 @@ class Zygote:
         """Ends that came before the word which slot it was."""
 
     @property
+    def pid(self) -> int:
+        """The host's id of its bubblewrap."""
+        return self._child.handle.pid
+
+    @property
     def alive(self) -> bool:
         """Whether it can still fork."""
         return not self._lost and self._child.handle.alive()
@@ -92,7 +98,7 @@ class Zygote:
         channel, inner = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         channel.setblocking(False)
         number = next(self._numbers)
-        box = SlotBox(f"slot-{self._child.handle.pid}-{number}", number, channel, group, self)
+        box = SlotBox(number, channel, spec, group, self)
         self._slots[number] = box
         try:
             self._ask(number, spec, inner, group)
@@ -114,7 +120,7 @@ class Zygote:
 
     def _ask(self, number: int, spec: SandboxSpec, inner: socket.socket, group: Group | None) -> None:
         entrances = group.entrances() if group is not None else []
-        walls = Walls(single=group is None, own_user=True, landlock=False)
+        walls = Walls(single=group is None, own_user=True, landlock=landlock_version() > 0)
         boot = boot_argument(spec, Inherited(0), walls)
         work = f'{{"bytes":{spec.disk_mb * MIB},"inodes":{spec.inodes}}}'
         message = f'{{"slot":{number},"work":{work},"boot":{boot}}}'.encode()
@@ -192,9 +198,11 @@ class Zygote:
 class SlotBox(LocalBox):
     """One slot of a zygote."""
 
-    def __init__(self, name: str, number: int, channel: socket.socket, group: Group | None, zygote: Zygote) -> None:
+    def __init__(
+        self, number: int, channel: socket.socket, spec: SandboxSpec, group: Group | None, zygote: Zygote
+    ) -> None:
         """`number`: the zygote's name for it."""
-        super().__init__(name, channel, group)
+        super().__init__(f"slot-{zygote.pid}-{number}", channel, spec, group)
         self.number = number
         self._zygote = zygote
         self._end_known = asyncio.Event()

@@ -63,7 +63,7 @@ def test_a_unified_machine_is_read_through_its_mount(root: str, membership: str,
 
 @pytest.fixture
 def unified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Unified:
-    """A recorded tree whose service folder hands `given` controllers on; new folders have `files`, as the kernel's do."""
+    """A recorded tree whose service folder hands `given` controllers on; new ones have `files`."""
     service = tmp_path / "app.slice" / "me.scope"
     service.mkdir(parents=True)
     original = Path.mkdir
