@@ -17,6 +17,7 @@ _TEXT = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 def render(named: Iterable[NamedType]) -> list[str]:
     """Source lines that define the types, in their order; annotations are strings until somebody asks."""
     lines: list[str] = []
+    renamed: set[str] = set()
     for each in named:
         lines += ["", ""] if each.kind != "alias" else [""]
         if each.kind == "alias":
@@ -24,7 +25,7 @@ def render(named: Iterable[NamedType]) -> list[str]:
         elif each.kind == "enum":
             lines += _enum(each)
         elif each.kind == "dataclass":
-            lines += _dataclass(each)
+            lines += _dataclass(each, renamed)
         else:
             lines += _typed_dict(each)
     return lines
@@ -36,10 +37,11 @@ def _enum(each: NamedType) -> list[str]:
     return [f"class {each.name}({base}):", *_told(each), *members]
 
 
-def _dataclass(each: NamedType) -> list[str]:
-    """Fields as they are; a field that has the name of a type gets that type under another name."""
+def _dataclass(each: NamedType, renamed: set[str]) -> list[str]:
+    """Fields as they are; a type whose name a field has is written under another one, which `renamed` keeps."""
     clashing = sorted(_words(each) & {line.name for line in each.fields})
-    aliases = [f"_{name} = {name}" for name in clashing]
+    aliases = [f"_{name} = {name}" for name in clashing if name not in renamed]
+    renamed.update(clashing)
     head = f"@dataclass{'(frozen=True)' if each.frozen else ''}"
     lines = [*aliases, *([""] * bool(aliases)), head, f"class {each.name}:", *_told(each)]
     ordered = sorted(each.fields, key=lambda line: line.has_default or not line.required)

@@ -11,11 +11,11 @@ from tool_stubs.definitions import render
 from tool_stubs.dialect import normalise
 from tool_stubs.naming import RESERVED, class_name, fold_parameters, fold_tool, is_usable
 from tool_stubs.problem import StubRefused
-from tool_stubs.schemas import merged
+from tool_stubs.schemas import merged, takes
 from tool_stubs.shape import ANY, Shape
 from tool_stubs.signature import Parameter, Signature, tool_lines
 from tool_stubs.table import make_table
-from tool_stubs.types import Types
+from tool_stubs.types import Reader, Types
 
 __all__ = ["Stubs", "compact", "generate", "tool_names"]
 
@@ -102,35 +102,40 @@ def _signature(types: Types, item: Mapping[str, Any], name: str) -> Signature:
     flat = merged(root, root, wire) if "allOf" in root or "$ref" in root else root
     reader = types.of(root, wire)
     prefix = class_name(name)
-    properties: Mapping[str, Any] = flat.get("properties", {})
-    required = frozenset(flat.get("required", ()))
-    keyword_only = frozenset(flat.get("x-keyword-only", ()))
-    from_function = flat.get("x-python") == "function"
-    python = fold_parameters(properties)
-    parameters = [
-        Parameter(
-            each,
-            python[each],
-            reader.shape(schema, f"{prefix}{class_name(each)}"),
-            each in required,
-            each in keyword_only,
-            schema,
-            from_function and each not in required,
-        )
-        for each, schema in properties.items()
-    ]
-    parameters.sort(key=lambda each: (each.keyword_only, not each.required))
+    parameters = _parameters(reader, root, flat, wire, prefix)
     return Signature(wire, name, tuple(parameters), _extra(reader, flat), _result(types, item, prefix), item)
 
 
-def _extra(reader: Any, flat: Mapping[str, Any]) -> Shape | None:
+def _parameters(
+    reader: Reader, root: Mapping[str, Any], flat: Mapping[str, Any], wire: str, prefix: str
+) -> list[Parameter]:
+    """Required ones first, as Python wants them; keyword-only ones last."""
+    properties: Mapping[str, Any] = flat.get("properties", {})
+    required = frozenset(flat.get("required", ()))
+    keyword_only = frozenset(flat.get("x-keyword-only", ()))
+    sends = flat.get("x-python") == "function"
+    python = fold_parameters(properties)
+    found: list[Parameter] = []
+    for name, schema in properties.items():
+        told = schema if isinstance(schema, Mapping) else {}
+        fits = "default" in told and takes(root, told, told["default"], wire)
+        shape = reader.shape(schema, f"{prefix}{class_name(name)}")
+        optional = name not in required
+        found.append(
+            Parameter(
+                name, python[name], shape, not optional, name in keyword_only, told, fits, fits and sends and optional
+            )
+        )
+    return sorted(found, key=lambda each: (each.keyword_only, not each.required))
+
+
+def _extra(reader: Reader, flat: Mapping[str, Any]) -> Shape | None:
     """Arguments beyond the listed ones, only where the tool says that it takes them."""
     values = flat.get("additionalProperties")
     if values is True or flat.get("patternProperties"):
         return ANY
     if isinstance(values, Mapping):
-        shape: Shape = reader.shape(values, "Extra")
-        return shape
+        return reader.shape(values, "Extra")
     return None
 
 

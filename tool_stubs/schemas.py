@@ -6,7 +6,7 @@ from typing import Any
 
 from tool_stubs.dialect import resolve
 
-__all__ = ["branch_test", "children", "fingerprint", "is_bare", "kinds_of", "merged", "reaches_itself"]
+__all__ = ["branch_test", "children", "fingerprint", "is_bare", "kinds_of", "merged", "reaches_itself", "takes"]
 
 _CHILD_MAPS = ("properties", "patternProperties", "dependentSchemas")
 _CHILD_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
@@ -138,6 +138,27 @@ def branch_test(root: Any, node: Any, tool: str) -> dict[str, Any]:
     if "enum" in flat or "const" in flat:
         test["values"] = flat["enum"] if "enum" in flat else [flat["const"]]
     return {key: value for key, value in test.items() if value}
+
+
+def takes(root: Any, node: Any, value: Any, tool: str) -> bool:
+    """Whether a default is of the type that its schema names; bounds and patterns are not looked at."""
+    if not isinstance(node, Mapping):
+        return node is not False
+    flat = merged(root, node, tool)
+    if "enum" in flat or "const" in flat:
+        return value in flat.get("enum", [flat.get("const")])
+    branches = flat.get("anyOf") or flat.get("oneOf")
+    if branches and "type" not in flat:
+        return any(takes(root, each, value, tool) for each in branches)
+    kinds, kind = kinds_of(root, node, tool), _kind_of(value)
+    if kinds and kind not in kinds and not (kind == "integer" and "number" in kinds):
+        return False
+    if isinstance(value, list) and "items" in flat:
+        return all(takes(root, flat["items"], each, tool) for each in value)
+    if isinstance(value, dict):
+        properties = flat.get("properties", {})
+        return all(takes(root, properties[name], each, tool) for name, each in value.items() if name in properties)
+    return True
 
 
 def _kind_of(value: Any) -> str:

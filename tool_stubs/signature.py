@@ -36,13 +36,10 @@ class Parameter:
     keyword_only: bool
     schema: Any
     """Normalised JSON Schema."""
+    has_default: bool
+    """Whether the schema names a default that is of the parameter's type."""
     sends_default: bool
-    """Whether the schema's default travels where the argument is left out."""
-
-    @property
-    def has_default(self) -> bool:
-        """Whether the schema names a default."""
-        return isinstance(self.schema, Mapping) and "default" in self.schema
+    """Whether that default travels where the argument is left out."""
 
     @property
     def default_text(self) -> str:
@@ -122,7 +119,7 @@ def _argument(parameter: Parameter, limit: str) -> tuple[str, str]:
     parts = [one_line(told)] if isinstance(told, str) and told else []
     parts += [text] if (text := constraints(schema)) else []
     parts += [f"the contract allows {limit}"] if limit else []
-    if not parameter.required and parameter.has_default and parameter.default_text == "UNSET":
+    if not parameter.required and "default" in schema and parameter.default_text == "UNSET":
         parts.append(f"default {one_line(json.dumps(schema['default'], ensure_ascii=False), 120)}")
     if parameter.wire != parameter.name:
         parts.append(f"wire name {literal(parameter.wire)}")

@@ -35,7 +35,7 @@ def _row(signature: Signature, needed: frozenset[str], doc: tuple[int, int]) -> 
             entry["req"] = True
         if each.keyword_only:
             entry["kw"] = True
-        if each.sends_default and each.has_default:
+        if each.sends_default:
             entry["send"], entry["default"] = True, each.schema["default"]
         codec = pruned(each.shape.codec, needed)
         if codec is not None:

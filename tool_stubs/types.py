@@ -9,7 +9,7 @@ from tool_stubs.schemas import branch_test, fingerprint, is_bare, kinds_of, merg
 from tool_stubs.shape import ANY, LEAVES, FieldLine, NamedType, Shape, entry_of, union
 from tool_stubs.text import literal, one_line
 
-__all__ = ["Types"]
+__all__ = ["Reader", "Types"]
 
 MAX_LITERALS = 40
 """Values of an enum that stand in an annotation; with more, the type of the values does."""

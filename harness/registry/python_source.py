@@ -47,13 +47,8 @@ def _functions(
 ) -> Iterator[Callable[..., object]]:
     wanted = [name.strip() for name in names.split(",") if name.strip()]
     if not wanted:
-        for name, value in vars(module).items():
-            if (
-                not name.startswith("_")
-                and getattr(value, "__module__", None) == module.__name__
-                and settings_of(value)
-            ):
-                yield value
+        own = [each for each in vars(module).values() if getattr(each, "__module__", None) == module.__name__]
+        yield from (each for each in own if not isinstance(each, type) and settings_of(each))
         return
     for name in wanted:
         value: Any = module
