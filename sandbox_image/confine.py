@@ -13,7 +13,21 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["Boot", "ConfinementFailed", "confine"]
+__all__ = [
+    "Boot",
+    "ConfinementFailed",
+    "assert_expected",
+    "assert_one_thread",
+    "close_descriptors",
+    "confine",
+    "enter_groups",
+    "forbid_new_privileges",
+    "forbid_tracing",
+    "install_filter",
+    "restrict_paths",
+    "set_limits",
+    "silence",
+]
 
 Boot = dict[str, Any]
 """The one JSON argument, made by the host: `fd` or `connect`, `groups`, `filter`, `landlock`, `rlimits`, `expect`."""

@@ -40,7 +40,7 @@ USER = 1000
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-class ForkFailed(RuntimeError):
+class _ForkFailed(RuntimeError):
     """A slot could not be made; its word goes to the host and the fork ends."""
 
 
@@ -144,7 +144,7 @@ def _prepare(request: dict[str, Any], descriptors: list[int], control: socket.so
         os.chdir("/tmp")
         _say(control, slot=request["slot"], up=True)
         confine.confine({**request["boot"], "groups": ()}, channel)
-    except (confine.ConfinementFailed, ForkFailed, OSError) as error:
+    except (confine.ConfinementFailed, _ForkFailed, OSError) as error:
         _complain(control, request["slot"], str(error))
         raise
     control.detach()
@@ -161,7 +161,7 @@ def _complain(control: socket.socket, slot: int, text: str) -> None:
 
 def _leave_namespaces() -> None:
     if _libc.unshare(OTHER_NAMESPACES) < 0:
-        raise ForkFailed(f"namespaces: {os.strerror(ctypes.get_errno())}")
+        raise _ForkFailed(f"namespaces: {os.strerror(ctypes.get_errno())}")
     for name, text in (("setgroups", "deny"), ("uid_map", f"{USER} {USER} 1"), ("gid_map", f"{USER} {USER} 1")):
         descriptor = os.open(f"/proc/self/{name}", os.O_WRONLY | os.O_CLOEXEC)
         os.write(descriptor, text.encode())
@@ -177,7 +177,7 @@ def _cover(work: dict[str, int]) -> None:
 
 def _mount(target: str, flags: int, options: str) -> None:
     if _libc.mount(b"tmpfs", target.encode(), b"tmpfs", ctypes.c_ulong(flags), options.encode()) < 0:
-        raise ForkFailed(f"{target}: {os.strerror(ctypes.get_errno())}")
+        raise _ForkFailed(f"{target}: {os.strerror(ctypes.get_errno())}")
 
 
 def _drop_capabilities() -> None:
@@ -186,7 +186,7 @@ def _drop_capabilities() -> None:
         _libc.prctl(PR_CAPBSET_DROP, ctypes.c_ulong(number), 0, 0, 0)
     header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0)
     if _libc.capset(header, (ctypes.c_uint32 * 6)()) < 0:
-        raise ForkFailed(f"capabilities: {os.strerror(ctypes.get_errno())}")
+        raise _ForkFailed(f"capabilities: {os.strerror(ctypes.get_errno())}")
 
 
 if __name__ == "__main__":

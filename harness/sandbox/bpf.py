@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 __all__ = ["EAGAIN", "ENOSYS", "EPERM", "Action", "Allow", "Deny", "When", "assemble", "simulate"]
 
-EPERM, EAGAIN, ENOSYS = 1, 11, 38
+EPERM = 1
+EAGAIN = 11
+ENOSYS = 38
 
 _LOAD, _AND, _RETURN, _JUMP = 0x20, 0x54, 0x06, 0x05
 _JEQ, _JGE = 0x15, 0x35
