@@ -6,9 +6,9 @@ from enum import StrEnum
 
 from harness.core.errors import EnvironmentUnavailable
 from harness.core.ports import Backend
-from harness.sandbox.bubblewrap import BubblewrapBackend
 from harness.sandbox.bwrap_program import probe
-from harness.sandbox.docker import DockerBackend
+from harness.sandbox.docker_pool import DockerPool
+from harness.sandbox.pool import SlotPool
 from harness.sandbox.spec import SandboxSpec
 
 __all__ = ["Choice", "choose"]
@@ -55,7 +55,7 @@ async def choose(
 
 
 async def _docker(spec: SandboxSpec, hear: Callable[[str], None]) -> Backend:
-    backend = DockerBackend()
+    backend = DockerPool()
     image = await backend.image(spec)
     if image.note:
         hear(image.note)
@@ -69,7 +69,7 @@ async def _bubblewrap(spec: SandboxSpec) -> Backend:
             f"`sandbox.{setting}` means nothing to bubblewrap", hint=f"leave `{setting}` out, or use the docker backend"
         )
     await asyncio.to_thread(probe)
-    return BubblewrapBackend()
+    return SlotPool()
 
 
 def _nobody(_: str) -> None:

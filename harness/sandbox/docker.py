@@ -31,6 +31,10 @@ __all__ = ["Carrier", "DockerBackend"]
 
 RUN_ON_ENGINE = "HARNESS_RUN_DIR_ON_ENGINE"
 """Where the folder of HARNESS_RUN_DIR lies on the engine's machine, when the harness itself runs in a container."""
+CLOSE_SECONDS = 10.0
+"""For the removal of what has ended, when a backend is closed; what is left then is swept by the next start."""
+UNDO_SECONDS = 1.0
+"""For a start that was given up: it takes 0.1 s, and the engine does not remove what it is just making."""
 SELINUX = (
     "; SELinux is on, which keeps a container from a socket of this process: nothing is relabelled; "
     "for the faster socket allow `container_t` to `connectto` this process's domain in a policy module of yours"
@@ -89,7 +93,7 @@ class DockerBackend:
         """Remove the boxes that are left."""
         for box in list(self._live.values()):
             await box.close()
-        await asyncio.to_thread(self._undertaker.wait)
+        await asyncio.to_thread(self._undertaker.wait, CLOSE_SECONDS)
 
     async def image(self, spec: SandboxSpec) -> Image:
         """The image for a spec, looked for once and built where it is missing. Raises EnvironmentUnavailable."""
@@ -153,8 +157,8 @@ class DockerBackend:
                     box.meeting = Rendezvous(self._folder)
                 folder = self._seen_by_engine(box.meeting.folder) if box.meeting is not None else ""
                 body = create_body(spec, image, _labels(), folder)
-                created = await self.engine.post("/containers/create", body, query={"name": box.id})
-                box.container = str(created["Id"])
+                box.creating = asyncio.create_task(self.engine.post("/containers/create", body, query={"name": box.id}))
+                box.container = str((await asyncio.shield(box.creating))["Id"])
                 if carrier is Carrier.STREAM:
                     box.stream = await Stream.attach(self.engine, box.id)
                 box.starting = asyncio.create_task(self._run(box.id))
@@ -179,11 +183,13 @@ class DockerBackend:
 
 
 async def _abandon(box: DockerBox) -> None:
-    """Take back what an unfinished start has made."""
-    if box.starting is not None:
-        box.starting.cancel()
-        with suppress(asyncio.CancelledError, EnvironmentUnavailable):
-            await box.starting
+    """Take back what an unfinished start has made; an engine that is still at it is let finish first."""
+    for request in (box.creating, box.starting):
+        if request is not None:
+            await asyncio.wait([request], timeout=UNDO_SECONDS)
+            request.cancel()
+            with suppress(asyncio.CancelledError, EnvironmentUnavailable):
+                await request
     with suppress(EnvironmentUnavailable):
         await box.remove()
 

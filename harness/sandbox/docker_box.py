@@ -4,6 +4,7 @@ What the engine has to say is asked for only where the host cannot see for itsel
 """
 
 import asyncio
+import select
 import signal
 import socket
 from collections.abc import Callable
@@ -54,6 +55,8 @@ class DockerBox:
         self.seen: Seen | None = None
         self.meeting: Rendezvous | None = None
         self.stream: Stream | None = None
+        self.creating: asyncio.Task[Any] | None = None
+        """The engine's answer to the request for the container."""
         self.starting: asyncio.Task[None] | None = None
         """The engine's answer to the start, which may come after the box's first word."""
         self.on_close: Callable[[], object] | None = None
@@ -61,6 +64,7 @@ class DockerBox:
         self._undertaker = undertaker
         self._spec = spec
         self._killed = False
+        self._verified = False
         self._exit: BoxExit | None = None
         self._closing = asyncio.Lock()
         self._used = BoxUsage(None, None, None)
@@ -88,8 +92,27 @@ class DockerBox:
         if not alive:
             raise self._ended_early(*await self.final_state())
 
+    @property
+    def waiting(self) -> bool:
+        """Whether it still waits for its run: it lives, its end of the channel is open, its streams are this loop's."""
+        if self.stream is not None and not self.stream.usable:
+            return False
+        hung_up = select.poll()
+        hung_up.register(self.channel.fileno(), select.POLLRDHUP)
+        return not hung_up.poll(0) and (self.seen is None or self.seen.handle.alive())
+
+    async def settled(self) -> None:
+        """Wait for the engine's own answer to the start. Raises EnvironmentUnavailable."""
+        if self.starting is not None:
+            await self.starting
+
     async def verify(self) -> None:
-        """Every task is confined and every limit holds, as the kernel says. Raises EnvironmentUnavailable."""
+        """Every task is confined and every limit holds, as the kernel says; looked at once.
+
+        Raises EnvironmentUnavailable.
+        """
+        if self._verified:
+            return
         if self.seen is not None and not self._spec.runtime:
             require_confined(self.seen.watch.processes(), STACKED_FILTERS)
         else:
@@ -103,6 +126,7 @@ class DockerBox:
             raise EnvironmentUnavailable(
                 f"a limit of the box does not hold: {faults[0]}", hint="nothing was run in it; run `harness doctor`"
             )
+        self._verified = True
 
     def usage(self) -> BoxUsage:
         """A reading now: some µs; the last one once the box has ended."""
@@ -141,8 +165,11 @@ class DockerBox:
     async def remove(self) -> None:
         """Remove every trace, whatever state the container is in, or if it never came to be."""
         await self._let_go()
-        with suppress(EngineRefused):
+        try:
             await self._engine.request("DELETE", f"/containers/{self.id}", query={"force": "1", "v": "1"})
+        except EngineRefused as refused:
+            if refused.status != 404:
+                self._undertaker.bury(self.id)
 
     async def _let_go(self) -> None:
         """Close every descriptor, and take the socket's folder away."""
@@ -197,7 +224,7 @@ class DockerBox:
         if self.seen is not None and self._hung_up():
             await self.seen.handle.ended(LAST_SECONDS)
         await self.kill()
-        if self.starting is not None:
+        if self.starting is not None and not self.starting.done():
             await asyncio.wait([self.starting])
         oom_kills = self.seen.watch.oom_kills if self.seen is not None else 0
         if self._killed and self.seen is not None:
@@ -230,9 +257,10 @@ class DockerBox:
         try:
             while not waiting.done():
                 both = [waiting] if self.starting.done() else [waiting, self.starting]
-                await asyncio.wait(both, timeout=POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-                if self.starting.done() and not waiting.done():
+                done, _ = await asyncio.wait(both, timeout=POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+                if self.starting.done():
                     self.starting.result()
+                if self.starting.done() and not done:
                     status, out_of_memory = await self.final_state()
                     if status is not None:
                         raise self._ended_early(status, out_of_memory)

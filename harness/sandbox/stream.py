@@ -37,6 +37,11 @@ class Stream:
         query = {"stream": "1", "stdin": "1", "stdout": "1", "stderr": "1"}
         return cls(*await engine.hijack(f"/containers/{container}/attach", query=query))
 
+    @property
+    def usable(self) -> bool:
+        """Whether its bytes still move: in the loop in which it was made."""
+        return self._tasks[0].get_loop() is asyncio.get_running_loop() and not self._tasks[1].done()
+
     def words(self) -> str:
         """What the box has said on its standard error: only before it confined itself."""
         return self._words.decode("utf-8", "replace")
@@ -46,10 +51,12 @@ class Stream:
         for task in self._tasks:
             task.cancel()
         for task in self._tasks:
-            with suppress(asyncio.CancelledError):
-                await task
+            if not task.done():
+                with suppress(asyncio.CancelledError):
+                    await task
         self._inner.close()
-        self._writer.close()
+        with suppress(RuntimeError):  # of a loop that is closed
+            self._writer.close()
 
     async def _outward(self) -> None:
         """From the box to the host."""

@@ -10,7 +10,7 @@ import queue
 import socket
 import ssl
 import threading
-from contextlib import suppress
+import time
 
 from harness.sandbox.endpoint import Endpoint
 
@@ -18,8 +18,11 @@ __all__ = ["Undertaker"]
 
 REQUEST_SECONDS = 30.0
 """A removal takes 30 ms; a loaded engine some hundred."""
+ATTEMPTS, PAUSE_SECONDS = 4, 0.5
+"""Five seconds in all: an engine starts again in one or two. What is left after them is swept by the next start."""
 LAST_SECONDS = 10.0
 """At the end of the process; what is left then is swept by the next start."""
+REMOVED = (200, 204, 404)
 
 
 class Undertaker:
@@ -51,19 +54,26 @@ class Undertaker:
     def _work(self) -> None:
         while True:
             container = self._waiting.get()
-            try:
-                self._remove(container)
-            finally:
-                with self._changed:
-                    self._left -= 1
-                    self._changed.notify_all()
+            for attempt in range(ATTEMPTS):
+                if self._removed(container):
+                    break
+                time.sleep(PAUSE_SECONDS * (attempt + 1))
+            with self._changed:
+                self._left -= 1
+                self._changed.notify_all()
 
-    def _remove(self, container: str) -> None:
+    def _removed(self, container: str) -> bool:
+        """Whether it is gone; False while the engine does not answer, or is not done with starting it."""
         connection = self._connection()
-        with suppress(OSError, http.client.HTTPException):
+        try:
             connection.request("DELETE", f"/containers/{container}?force=1&v=1")
-            connection.getresponse().read()
-        connection.close()
+            answer = connection.getresponse()
+            answer.read()
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
+        return answer.status in REMOVED
 
     def _connection(self) -> http.client.HTTPConnection:
         if self._endpoint.socket:

@@ -186,7 +186,7 @@ def test_limits_are_read_back(endpoint: Endpoint, spec: SandboxSpec) -> None:
 
     async def body() -> None:
         async with container_of(endpoint, spec) as box:
-            box._spec = replace(spec, pids=8)
+            box._spec, box._verified = replace(spec, pids=8), False
             await box.verify()
 
     with pytest.raises(EnvironmentUnavailable) as refused:
