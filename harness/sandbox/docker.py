@@ -15,11 +15,11 @@ from pathlib import Path
 from harness.core.errors import EnvironmentUnavailable
 from harness.sandbox.docker_args import LABEL, OWNER_LABEL, create_body
 from harness.sandbox.docker_box import DockerBox
-from harness.sandbox.docker_seen import has_swap
 from harness.sandbox.endpoint import Endpoint, find_endpoint
 from harness.sandbox.engine import Engine, EngineRefused
 from harness.sandbox.engine_info import EngineFacts, read_info, shortfalls
 from harness.sandbox.image_inputs import Image, find_image
+from harness.sandbox.kernel import has_swap, landlock_version
 from harness.sandbox.owner import this_owner
 from harness.sandbox.rendezvous import Rendezvous, run_folder, sweep_run_folder
 from harness.sandbox.spec import SandboxSpec
@@ -156,7 +156,7 @@ class DockerBackend:
                 if carrier is Carrier.SOCKET:
                     box.meeting = Rendezvous(self._folder)
                 folder = self._seen_by_engine(box.meeting.folder) if box.meeting is not None else ""
-                body = create_body(spec, image, _labels(), folder)
+                body = create_body(spec, image, _labels(), folder, landlock=self._landlock(spec))
                 box.creating = asyncio.create_task(self.engine.post("/containers/create", body, query={"name": box.id}))
                 box.container = str((await asyncio.shield(box.creating))["Id"])
                 if carrier is Carrier.STREAM:
@@ -175,6 +175,11 @@ class DockerBackend:
 
     async def _run(self, container: str) -> None:
         await self.engine.post(f"/containers/{container}/start")
+
+    def _landlock(self, spec: SandboxSpec) -> bool:
+        """Whether a box without Landlock must not start: under this host's own kernel, where that has it."""
+        ours = self.facts is not None and self.facts.kernel == os.uname().release and not spec.runtime
+        return ours and landlock_version() > 0
 
     def _seen_by_engine(self, folder: Path) -> str:
         """The path of a socket's folder on the engine's machine."""

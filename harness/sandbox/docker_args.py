@@ -86,13 +86,15 @@ MASKED = (
 READ_ONLY = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sysrq-trigger")
 
 
-def create_body(spec: SandboxSpec, image: Image, labels: Mapping[str, str], socket_folder: str) -> dict[str, Any]:
+def create_body(
+    spec: SandboxSpec, image: Image, labels: Mapping[str, str], socket_folder: str, *, landlock: bool = False
+) -> dict[str, Any]:
     """The request for one container.
 
     `socket_folder`: where the run's socket lies on the engine's machine; empty makes a box that speaks over the
-    engine's attached stream.
+    engine's attached stream. `landlock`: a box without it must not start.
     """
-    walls = walls_of(spec)
+    walls = walls_of(spec, landlock=landlock)
     body: dict[str, Any] = {
         "Image": image.id,
         "Cmd": _command(spec, walls, stream=not socket_folder),
@@ -131,9 +133,9 @@ def create_body(spec: SandboxSpec, image: Image, labels: Mapping[str, str], sock
     return body
 
 
-def walls_of(spec: SandboxSpec) -> Walls:
+def walls_of(spec: SandboxSpec, *, landlock: bool) -> Walls:
     """What stands around a container: the engine's control group holds memory and processes."""
-    return Walls(single=False, own_user=False, landlock=False, own_kernel=bool(spec.runtime))
+    return Walls(single=False, own_user=False, landlock=landlock, own_kernel=bool(spec.runtime))
 
 
 def held_spec(spec: SandboxSpec) -> SandboxSpec:

@@ -17,8 +17,9 @@ from harness.sandbox.attest import asked_limits, faults_inside, read_stats, runt
 from harness.sandbox.box_exit import classify
 from harness.sandbox.confinement import require_confined
 from harness.sandbox.docker_args import held_spec
-from harness.sandbox.docker_seen import Seen, has_swap, see
+from harness.sandbox.docker_seen import Seen, see
 from harness.sandbox.engine import Engine, EngineRefused
+from harness.sandbox.kernel import has_swap
 from harness.sandbox.readback import limit_faults
 from harness.sandbox.rendezvous import Rendezvous, peer_of
 from harness.sandbox.spec import SandboxSpec

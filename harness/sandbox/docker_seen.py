@@ -9,7 +9,7 @@ from harness.sandbox.cgroup_files import Group, Group1, Group2
 from harness.sandbox.process import Handle
 from harness.sandbox.watch import Watch
 
-__all__ = ["Seen", "has_swap", "see"]
+__all__ = ["Seen", "see"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +64,3 @@ def see(container: str, pid: int, *, ours: bool) -> Seen | None:
         handle.close()
         return None
     return Seen(handle, located, group, Watch(pid, group))
-
-
-def has_swap() -> bool:
-    """Whether this machine has swap on; assumed where it cannot be read."""
-    try:
-        return len(Path("/proc/swaps").read_text().splitlines()) > 1
-    except OSError:
-        return True

@@ -4,7 +4,6 @@ It changes nothing but this: the live check starts one box on each backend that 
 """
 
 import asyncio
-import ctypes
 import os
 import sys
 from collections.abc import Iterator
@@ -17,11 +16,11 @@ from harness.core.ports import Backend
 from harness.sandbox.backends import Choice, choose
 from harness.sandbox.bwrap_program import find_program, probe
 from harness.sandbox.cgroup import find
-from harness.sandbox.docker_seen import has_swap
 from harness.sandbox.endpoint import find_endpoint
 from harness.sandbox.engine import Engine
 from harness.sandbox.engine_info import read_info, shortfalls
 from harness.sandbox.image_inputs import DEFAULT_BASE, find_image
+from harness.sandbox.kernel import has_swap, landlock_version
 from harness.sandbox.rendezvous import run_folder
 from harness.sandbox.seccomp import architecture
 from harness.sandbox.spec import SandboxSpec
@@ -30,8 +29,6 @@ from harness.sandbox.tree import cache_root
 __all__ = ["Finding", "Status", "doctor", "examine", "why_not"]
 
 GVISOR = "runsc"
-LANDLOCK_CREATE, LANDLOCK_VERSION = 444, 1
-"""System call and flag that ask for the version; the same on every architecture."""
 
 
 class Status(StrEnum):
@@ -177,7 +174,7 @@ def _kernel_finding() -> Finding:
 
 
 def _landlock_finding() -> Finding:
-    version = ctypes.CDLL(None).syscall(LANDLOCK_CREATE, None, 0, LANDLOCK_VERSION)
+    version = landlock_version()
     if version < 1:
         return Finding(
             "landlock",

@@ -14,6 +14,8 @@ class EngineFacts:
     version: str
     machine: str
     """Architecture of the engine's machine, as `uname -m`."""
+    kernel: str
+    """Release of its kernel, as `uname -r`."""
     system: str
     """Its operating system's name, for people."""
     cgroup: str
@@ -52,6 +54,7 @@ def read_info(info: Mapping[str, Any]) -> EngineFacts:
     return EngineFacts(
         version=str(info.get("ServerVersion", "")),
         machine=str(info.get("Architecture", "")),
+        kernel=str(info.get("KernelVersion", "")),
         system=system,
         cgroup=str(info.get("CgroupVersion", "")),
         rootless="rootless" in options,
