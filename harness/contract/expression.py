@@ -1,20 +1,24 @@
 """Predicates in CEL: typed when a contract is loaded, bounded when they are evaluated, never true by accident.
 
-The checker's environment is built from JSON Schemas (see `typing_env`); evaluation takes plain JSON.
+The checker's environment is built from JSON Schemas (`typing_env`, `reads`); evaluation takes plain JSON.
 """
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from cel_expr_python import cel
 
-from harness.contract.typing_env import TypeEnv
+from harness.contract.cel_tree import parse_tree
+from harness.contract.reads import read_faults
+from harness.contract.shape import shape_of
+from harness.contract.typing_env import checking_environment, dynamic_environment
 from harness.core.call import Json
 from harness.core.errors import ContractRefused, Fault, Place
 
-__all__ = ["Judged", "Predicate", "compile_predicate", "predicate_faults"]
+__all__ = ["ExpressionFault", "Gives", "Judged", "Predicate", "compile_predicate", "expression_faults"]
 
 MAX_TEXT = 4_000
 """Characters of an expression: forty lines, more than a person reads."""
@@ -22,9 +26,30 @@ MAX_DEPTH = 100
 """Levels of a fact: values nested in the thousands end the evaluator's process."""
 MAX_MEMBERS = 200_000
 """Members of all facts together: some 20 MB; the evaluator copies them."""
+MAX_CHARS = 16_000_000
+"""Characters of all texts in the facts together: twice the largest frame; concatenation multiplies them."""
 
 _POSITION = re.compile(r"<input>:(\d+):(\d+): (.*)")
-_UNDEFINED = re.compile(r"undefined field '([^']*)'")
+_UNDECLARED = re.compile(r"undeclared reference to '([^']*)'")
+_OVERLOAD = re.compile(r"no matching overload for '([^']*)' applied to '([^']*)'")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_ERRORS = (RuntimeError, ValueError, TypeError, KeyError, OverflowError, RecursionError)
+"""What the engine raises, for expressions and for facts that it does not take."""
+
+
+class ExpressionFault(ContractRefused):
+    """An expression that does not compile; `faults` holds everything found."""
+
+
+class Gives(StrEnum):
+    """What an expression must come to."""
+
+    CONDITION = "condition"
+    """True or false."""
+    NUMBER = "number"
+
+
+_TYPES = {Gives.CONDITION: ("BOOL", "DYN"), Gives.NUMBER: ("INT", "DOUBLE", "UINT", "DYN")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,101 +76,108 @@ class Predicate:
         """Judge the facts of now. Never raises: whatever goes wrong is an error, and an error is never true."""
         try:
             data = {name: facts[name] for name in self._names if name in facts}
-            _bounded(data)
+            _check_bounds(data)
             value = self._program.eval(data=data)
-            if value.type() == cel.Type.BOOL:
+            kind = value.type()
+            if kind == cel.Type.BOOL:
                 return Judged(value.value() is True)
-            if value.type() == cel.Type.ERROR:
-                return Judged(False, _one_line(value.value()))
-            return Judged(False, f"it gives a {value.type().name().lower()}, not true or false")
-        except (RuntimeError, ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
-            return Judged(False, _one_line(error))
+            if kind == cel.Type.ERROR:
+                return Judged(False, _one_line(value.value()) or "the evaluator failed")
+            return Judged(False, f"it gives {kind.name().lower()}, not true or false")
+        except _ERRORS as error:
+            return Judged(False, _one_line(error) or type(error).__name__)
 
 
 def compile_predicate(text: str, env: Mapping[str, Any]) -> Predicate:
-    """Compile `text` against `env`: name → JSON Schema of the fact (None: untyped).
+    """Compile `text` against `env`: name → JSON Schema of the fact, where `{}` and None leave it untyped.
 
-    Raises ContractRefused with every fault.
+    Raises ExpressionFault with every fault.
     """
-    faults = predicate_faults(text, env, Place())
+    faults = expression_faults(text, env, Place())
     if faults:
-        raise ContractRefused(faults)
+        raise ExpressionFault(faults)
     names = tuple(env)
-    dynamic = cel.NewEnv(variables=dict.fromkeys(names, cel.Type.DYN))
-    return Predicate(text, names, dynamic.compile(text))
+    return Predicate(text, names, dynamic_environment(names).compile(text))
 
 
-def predicate_faults(text: str, env: Mapping[str, Any], place: Place) -> list[Fault]:
-    """What is wrong with an expression, types included; empty where it compiles to true or false."""
-    if len(text) > MAX_TEXT:
-        return [Fault("bad_predicate", f"the expression has {len(text)} characters, {MAX_TEXT} are allowed", "", place)]
+def expression_faults(text: str, env: Mapping[str, Any], place: Place, gives: Gives = Gives.CONDITION) -> list[Fault]:
+    """What is wrong with an expression, types and reads included; empty where it may be evaluated."""
     if not text.strip():
         return [Fault("bad_predicate", "the expression is empty", "write a condition in CEL", place)]
-    types = TypeEnv(env)
+    if len(text) > MAX_TEXT:
+        said = f"the expression has {len(text)} characters, {MAX_TEXT} are allowed"
+        return [Fault("bad_predicate", said, "name the parts as params, or test less", place)]
+    shown = _shown(text)
+    if _SURROGATE.search(text):
+        return [Fault("bad_predicate", f"`{shown}` holds a lone surrogate", "write characters", place)]
+    shapes = {name: shape_of(schema) for name, schema in env.items()}
     try:
-        compiled = types.full().compile(text)
-    except (RuntimeError, ValueError, TypeError) as error:
-        return [_fault(error, text, types, place)]
-    kind = compiled.return_type().name()
-    if kind not in ("BOOL", "DYN"):
-        return [Fault("bad_predicate", f"`{text}` gives {kind.lower()}, not true or false", "compare it", place)]
+        tree = parse_tree(dynamic_environment(tuple(env)).compile(text).serialize())
+    except _ERRORS as error:
+        return [_fault(error, shown, tuple(env), place)]
+    faults = read_faults(tree, shapes, shown, place)
+    if any(fault.code == "unknown_field" for fault in faults):
+        return faults  # the engine would say the same again, in its own words
     try:
-        types.required(text).compile(text)
-    except (RuntimeError, ValueError, TypeError) as error:
-        return [_unguarded(error, text, place)]
-    return []
+        kind = checking_environment(shapes).compile(text).return_type().name()
+    except _ERRORS as error:
+        return [*faults, _fault(error, shown, tuple(env), place)]
+    if kind not in _TYPES[gives]:
+        wanted = "true or false" if gives is Gives.CONDITION else "a number"
+        faults.append(Fault("type_mismatch", f"`{shown}` gives {_kind(kind)}, not {wanted}", "compare it", place))
+    return faults
 
 
-def _fault(error: Exception, text: str, types: TypeEnv, place: Place) -> Fault:
+def _shown(text: str) -> str:
+    line = " ".join(_SURROGATE.sub("?", text).split())
+    return line if len(line) <= 120 else line[:119] + "…"
+
+
+def _kind(name: str) -> str:
+    return "an object" if name.startswith("facts.") else name.lower()
+
+
+def _fault(error: Exception, shown: str, names: tuple[str, ...], place: Place) -> Fault:
     words = _one_line(error)
-    missing = _UNDEFINED.search(words)
-    if missing:
-        near = types.nearest(missing.group(1))
-        hint = f"did you mean `{near}`?" if near else "name a field of the schema"
-        return Fault("unknown_field", f"`{text}`: there is no field `{missing.group(1)}`", hint, place)
-    undeclared = re.search(r"undeclared reference to '([^']*)'", words)
+    undeclared = _UNDECLARED.search(words)
     if undeclared:
-        hint = f"there are: {', '.join(types.names)}"
-        return Fault("unknown_name", f"`{text}`: there is no `{undeclared.group(1)}` here", hint, place)
-    if "no matching overload" in words:
-        kinds = words.rpartition("applied to ")[2].strip("'")
+        hint = f"there are: {', '.join(names)}"
+        return Fault("unknown_name", f"`{shown}`: there is no `{undeclared[1]}` here", hint, place)
+    overload = _OVERLOAD.search(words)
+    if overload:
+        kinds = re.sub(r"facts\.M\d+", "object", overload[2]).replace("wrapper", "nullable ").strip("()")
+        operator = overload[1].strip("_@").replace("_", " ")
         hint = "compare values of one type; `int(x)`, `double(x)` and `string(x)` convert"
-        return Fault("type_mismatch", f"`{text}`: the types {kinds} do not go together", hint, place)
-    return Fault("bad_predicate", f"`{text}`: {words}", "see the contract reference for CEL", place)
-
-
-def _unguarded(error: Exception, text: str, place: Place) -> Fault:
-    missing = _UNDEFINED.search(str(error))
-    name = missing.group(1) if missing else "a field"
-    return Fault(
-        "unguarded_optional",
-        f"`{text}`: the field `{name}` is not required and may be missing",
-        f"write `has(….{name}) && …`, or make it required in the schema",
-        place,
-    )
+        return Fault("type_mismatch", f"`{shown}`: `{operator}` does not take the types {kinds}", hint, place)
+    said = re.sub(r"facts\.M\d+", "object", words)
+    return Fault("bad_predicate", f"`{shown}`: {said}", "see docs/contract.md for what CEL takes", place)
 
 
 def _one_line(error: object) -> str:
-    hit = _POSITION.search(str(error))
-    text = hit.group(3) if hit else str(error)
-    return " ".join(text.split())[:300]
+    text = str(error)
+    hit = _POSITION.search(text)
+    words = hit[3] if hit else text
+    words = words.removeprefix("INVALID_ARGUMENT: ").removesuffix("[INVALID_ARGUMENT]")
+    return " ".join(_SURROGATE.sub("?", words).split())[:300]
 
 
-def _bounded(data: Mapping[str, Json]) -> None:
+def _check_bounds(data: Mapping[str, Json]) -> None:
     """Raise ValueError for facts that the evaluator could not bear."""
-    members = 0
+    members = chars = depth = 0
     level: list[Any] = list(data.values())
-    for depth in range(MAX_DEPTH + 1):
+    while level:
         members += len(level)
-        if members > MAX_MEMBERS:
-            raise ValueError(f"the facts have more than {MAX_MEMBERS} members")
+        depth += 1
+        if members > MAX_MEMBERS or depth > MAX_DEPTH:
+            raise ValueError(f"the facts have more than {MAX_MEMBERS} members, or more than {MAX_DEPTH} levels")
         following: list[Any] = []
         for value in level:
-            if isinstance(value, Mapping):
+            if isinstance(value, str):
+                chars += len(value)
+            elif isinstance(value, Mapping):
                 following.extend(value.values())
             elif isinstance(value, list | tuple):
                 following.extend(value)
-        if not following:
-            return
+        if chars > MAX_CHARS:
+            raise ValueError(f"the texts in the facts have more than {MAX_CHARS} characters")
         level = following
-    raise ValueError(f"the facts are nested deeper than {depth} levels")

@@ -17,8 +17,8 @@ __all__ = [
     "NO_IDEMPOTENCY",
     "NO_RETRY",
     "ErrorRule",
-    "Identity",
     "IdempotencyRule",
+    "Identity",
     "RetryRule",
     "ToolContract",
 ]
@@ -81,10 +81,10 @@ class ToolContract:
 
     name: str
     """Wire name, as the source gives it; need not be an identifier."""
-    description: str
-    """Purpose, for the stub's docstring."""
     input_schema: dict[str, Any]
     """JSON Schema 2020-12 of an object: the arguments by name."""
+    description: str = ""
+    """Purpose, for the stub's docstring."""
     output_schema: dict[str, Any] | None = None
     """JSON Schema of the result in its JSON form; None where the source does not say."""
     effect: Effect = Effect.WRITE
@@ -137,7 +137,7 @@ class ToolContract:
         return properties if isinstance(properties, dict) else {}
 
     def definition(self) -> dict[str, Any]:
-        """Every field as a JSON value, `source` and `digest` left out: what the digest covers, what a conflict compares."""
+        """Every field as JSON but `source` and `digest`: what the digest covers, what a conflict compares."""
         return {
             "name": self.name,
             "description": self.description,

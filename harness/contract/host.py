@@ -1,0 +1,103 @@
+"""The host file `harness.yaml`: where tools come from, and how this machine runs contracts.
+
+Paths in it are relative to its folder.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, model_validator
+
+from harness.contract.amounts import refuse
+from harness.contract.load import build_model, read_document
+from harness.contract.sections import Section, Text
+from harness.core.errors import Fault, NotAvailable
+
+__all__ = ["BackendChoice", "HostFile", "HostSandbox", "SecretSource", "ToolSource", "load_host"]
+
+
+class BackendChoice(StrEnum):
+    """Which way of making boxes this host uses."""
+
+    AUTO = "auto"
+    """Docker where an engine answers, else bubblewrap; never none."""
+    DOCKER = "docker"
+    BUBBLEWRAP = "bubblewrap"
+
+
+class ToolSource(Section):
+    """Where tools come from. Exactly one of `python`, `mcp`, `openapi`."""
+
+    python: Text = ""
+    """`tools.py`, `tools.py:read,write`, `package.module` or `package.module:read,write`."""
+    mcp: Any = None
+    """An MCP server."""
+    openapi: Any = None
+    """An OpenAPI document."""
+    overlay: Text = ""
+    """File of metadata that stands beside the source."""
+
+    @model_validator(mode="after")
+    def _one(self) -> "ToolSource":
+        if bool(self.python) + (self.mcp is not None) + (self.openapi is not None) != 1:
+            hint = "write one of `python`, `mcp`, `openapi`"
+            raise refuse("bad_source", "a tool source names exactly one place", hint)
+        return self
+
+
+class HostSandbox(Section):
+    """The boxes of this host."""
+
+    backend: BackendChoice = BackendChoice.AUTO
+    image: Text = ""
+    """Image by digest or name; unstated is the harness's own."""
+    runtime: Text = ""
+    """Runtime of the engine; unstated is its default."""
+
+
+class SecretSource(Section):
+    """Where a secret's value comes from when it is needed. Exactly one key."""
+
+    env: Text = ""
+    """Environment variable of the host process."""
+    file: Text = ""
+
+    @model_validator(mode="after")
+    def _one(self) -> "SecretSource":
+        if bool(self.env) == bool(self.file):
+            raise refuse("bad_secret", "a secret comes from one place", "write `env: VARIABLE` or `file: PATH`")
+        return self
+
+
+class HostFile(Section):
+    """One host. Every key has a default; a host without tools can check contracts."""
+
+    tools: tuple[ToolSource, ...] = ()
+    policy: Text = ""
+    """Policy file; none: the built-in one."""
+    store: Text = ".harness"
+    """Folder of the journal and the audit."""
+    sandbox: HostSandbox = HostSandbox()
+    secrets: Mapping[str, SecretSource] = Field(default_factory=dict)
+
+
+def load_host(path: Path | str | Mapping[str, Any]) -> HostFile:
+    """The host file at `path`. Raises ContractRefused with every fault, NotAvailable for sources of later versions."""
+    document = read_document(path)
+    host = build_model(HostFile, document, {})
+    later = [
+        Fault(
+            "not_available",
+            f"tool sources of the kind `{kind}` are not available yet",
+            "wrap it in a Python function",
+            document.places.of(f"tools[{index}].{kind}"),
+        )
+        for index, source in enumerate(host.tools)
+        for kind in ("mcp", "openapi")
+        if getattr(source, kind) is not None
+    ]
+    if later:
+        raise NotAvailable(later)
+    return host

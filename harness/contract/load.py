@@ -1,0 +1,103 @@
+"""Loading: a file or a mapping becomes a contract or a policy, or every fault at once with its place.
+
+Nothing is executed, imported or fetched, whatever the document says.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from harness.contract.document import MAX_BYTES, NO_PLACES, Document, Places
+from harness.contract.faults import model_faults
+from harness.contract.json_text import parse_json
+from harness.contract.model import BINDINGS, Contract, contract_digest
+from harness.contract.policy import Policy
+from harness.contract.rules import contract_faults
+from harness.contract.tool import ToolContract
+from harness.contract.yaml_text import parse_yaml
+from harness.core.canonical import canonical
+from harness.core.errors import ContractRefused, Fault, HostileInput, Place
+
+__all__ = ["build_model", "load_contract", "load_policy", "parse_document", "read_document"]
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def load_contract(
+    source: Path | str | Mapping[str, Any], *, tools: Mapping[str, ToolContract] | None = None
+) -> Contract:
+    """A contract from a file (YAML or JSON) or a mapping.
+
+    With `tools`, what needs the tool surface is looked at too: unregistered tools, scopes, checks. Raises
+    ContractRefused with every fault.
+    """
+    document = read_document(source)
+    contract = build_model(Contract, document, BINDINGS).with_places(document.places)
+    faults = contract_faults(contract, tools)
+    if faults:
+        raise ContractRefused(faults)
+    return contract
+
+
+def load_policy(source: Path | str | Mapping[str, Any]) -> Policy:
+    """A policy from a file or a mapping. Raises ContractRefused with every fault."""
+    document = read_document(source)
+    policy = build_model(Policy, document, {}).with_places(document.places)
+    try:
+        canonical(policy.describe())
+    except HostileInput as error:
+        raise ContractRefused([_not_json(error, document.places)]) from None
+    return policy
+
+
+def build_model(model: type[Model], document: Document, bindings: Mapping[str, str]) -> Model:
+    """The model that a document holds. Raises ContractRefused with every fault of its shape."""
+    if not isinstance(document.values, Mapping):
+        hint = f"begin with `{next(iter(model.model_fields))}:`"
+        raise ContractRefused([Fault("wrong_type", "the document is not a mapping", hint, document.places.of(""))])
+    try:
+        built = model.model_validate(dict(document.values))
+    except ValidationError as error:
+        raise ContractRefused(model_faults(error, model, document.places, bindings)) from None
+    if isinstance(built, Contract):
+        try:
+            contract_digest(built)
+        except HostileInput as error:
+            raise ContractRefused([_not_json(error, document.places)]) from None
+    return built
+
+
+def read_document(source: Path | str | Mapping[str, Any]) -> Document:
+    """A file's document, or a mapping as one. Raises ContractRefused."""
+    if isinstance(source, Mapping):
+        return Document(source, NO_PLACES)
+    path, shown = Path(source), str(source)
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise ContractRefused([Fault("unreadable", f"`{shown}` cannot be read: {why}", "", Place(shown))]) from None
+    if len(data) > MAX_BYTES:
+        said = f"`{shown}` is larger than {MAX_BYTES} bytes"
+        raise ContractRefused([Fault("too_long", said, "leave out what is not contract", Place(shown))])
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ContractRefused([Fault("not_utf8", "the file is not UTF-8", "save it so", Place(shown, line))]) from None
+    return parse_document(text, shown)
+
+
+def parse_document(text: str, file: str) -> Document:
+    """The values of a text and the line of every key: JSON where the file's name ends so, else YAML.
+
+    Raises ContractRefused.
+    """
+    return parse_json(text, file) if file.endswith(".json") else parse_yaml(text, file)
+
+
+def _not_json(error: HostileInput, places: Places) -> Fault:
+    return Fault("not_json", f"a value has no JSON form: {error.message}", "write a finite JSON value", places.of(""))
