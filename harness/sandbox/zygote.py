@@ -31,6 +31,8 @@ __all__ = ["RUNNER", "SlotBox", "Zygote"]
 RUNNER = "sandbox_image.runner"
 """The module in the box whose `serve` runs a snippet, and whose `warm` is called once before any fork."""
 MIB = 1 << 20
+AT_ONCE = 4
+"""Slots in the making: more would only share the same processors, and fill the queue of requests (10 by default)."""
 MESSAGE_BYTES = 4096
 """A zygote's word: two numbers, or a sentence."""
 _CREDENTIALS = struct.Struct("iII")
@@ -62,6 +64,7 @@ class Zygote:
             os.close(null)
         self._numbers = count(1)
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._turn = asyncio.Semaphore(AT_ONCE)
         self._ready = False
         self._lost = False
         self._slots: dict[int, SlotBox] = {}
@@ -101,10 +104,14 @@ class Zygote:
         box = SlotBox(number, channel, spec, group, self)
         self._slots[number] = box
         try:
-            self._ask(number, spec, inner, group)
-            await box.until_ready(spec.start_seconds)
+            async with self._turn:
+                self._ask(number, spec, inner, group)
+                await box.until_ready(spec.start_seconds)
             await box.verify()
         except BaseException:
+            if inner.fileno() >= 0:
+                inner.close()
+                box.ended(None)
             await box.close()
             raise
         return box
@@ -139,6 +146,7 @@ class Zygote:
         if loop is not self._loop and not self._lost:
             self._leave_loop()
             self._loop = loop
+            self._turn = asyncio.Semaphore(AT_ONCE)
             loop.add_reader(self._control.fileno(), self._read)
             self._read()
 

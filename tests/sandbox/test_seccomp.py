@@ -4,7 +4,15 @@ import pytest
 
 from harness.core.errors import EnvironmentUnavailable
 from harness.sandbox.bpf import EAGAIN, ENOSYS, EPERM, Allow, When, assemble, simulate
-from harness.sandbox.seccomp import RULES, Stage, architecture, docker_profile, inner_filter, outer_filter
+from harness.sandbox.seccomp import (
+    RULES,
+    Stage,
+    architecture,
+    docker_profile,
+    inner_filter,
+    outer_filter,
+    zygote_filter,
+)
 from harness.sandbox.syscalls import ARCHITECTURES
 
 ALLOWED, KILLED, ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
@@ -57,7 +65,7 @@ def test_every_line_without_a_test_lets_its_calls_through(machine: str) -> None:
     refused = [
         name
         for rule in RULES
-        if rule.action == Allow() and rule.stage not in (Stage.THREAD, Stage.ENGINE)
+        if rule.action == Allow() and rule.stage not in (Stage.THREAD, Stage.ENGINE, Stage.ZYGOTE)
         for name in rule.names.split()
         if name in target.numbers and simulate(program, target.audit, target.numbers[name]) != ALLOWED
     ]
@@ -134,6 +142,27 @@ def test_the_outer_filter_allows_just_the_start(
     """What the box's Python needs until it has confined itself; a socket only where it must be opened by path."""
     program = outer_filter(single=False, connect=connect, machine="x86_64")
     assert answer(program, "x86_64", name, *arguments) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "expected"),
+    [
+        ("unshare", (0x20000000,), ALLOWED),
+        ("unshare", (0x5E020000,), ALLOWED),
+        ("unshare", (0x10000,), ALLOWED),
+        ("unshare", (0x10000000,), ERRNO | EPERM),
+        ("setns", (3, 0x20000000), ALLOWED),
+        ("setns", (3, 0), ERRNO | EPERM),
+        ("mount", (), ALLOWED),
+        ("capset", (), ALLOWED),
+        ("socket", (1, 1), ERRNO | EPERM),
+        ("connect", (), ERRNO | EPERM),
+        ("ptrace", (), ERRNO | EPERM),
+    ],
+)
+def test_the_zygote_may_make_slots_and_nothing_else(name: str, arguments: tuple[int, ...], expected: int) -> None:
+    """Its two steps of namespaces, mounts and giving up capabilities; no socket, no trace."""
+    assert answer(zygote_filter("x86_64"), "x86_64", name, *arguments) == expected
 
 
 def test_the_engine_profile_is_the_outer_list() -> None:
