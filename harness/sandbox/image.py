@@ -7,15 +7,16 @@ import asyncio
 import io
 import tarfile
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 import docker
 import requests
 from docker.auth import get_config_header, resolve_repository_name
-from docker.errors import DockerException, ImageNotFound
+from docker.errors import APIError, DockerException, ImageNotFound
 from docker.tls import TLSConfig
 from docker.utils import parse_repository_tag
 
@@ -46,9 +47,12 @@ PULL_SECONDS = 120.0
 """The official slim image is 45 MB to fetch: a slow line takes a minute; one that gives nothing must not hold a run."""
 BUILD_SECONDS = 300.0
 """A build takes about a second; minutes where the disk is slow."""
+KEEP_SECONDS = 14 * 86_400
+"""An image of an earlier version is kept for two weeks: another installation on this machine may use it."""
 REPOSITORY = "execution-harness-box"
 DENIED = ("access denied", "unauthorized", "authentication required", "forbidden")
 ABSENT = ("not found", "manifest unknown", "does not exist", "no such image")
+DISK = "see the space left on the engine's disk: `docker system df`"
 LOAD_HINT = "load it (`docker load -i FILE`), or build on this host's Python: `harness image build --from-host`"
 
 
@@ -121,11 +125,23 @@ def _on(client: docker.APIClient, base: str, origin: Origin, note: str = "") -> 
         if "error" in line:
             raise EnvironmentUnavailable(
                 f"no box can be built on the image `{base}`: {_line(said or line['error'])}",
-                hint=f"its /usr/local/bin/python3 must be Python {MINOR}, as in `{DEFAULT_BASE}`",
+                hint=DISK
+                if "no space left" in str(line["error"])
+                else f"its /usr/local/bin/python3 must be Python {MINOR}, as in `{DEFAULT_BASE}`",
             )
         text = str(line.get("stream", "")).strip()
         said = text if text and not text.startswith(("Step ", "--->", "Removing")) else said
+    _sweep(client, digest)
     return _described(client, tag, origin, note)
+
+
+def _sweep(client: docker.APIClient, current: str) -> None:
+    """Remove boxes' images of earlier versions, once they are old; one that is in use stays."""
+    limit = time.time() - KEEP_SECONDS
+    for image in client.images(filters={"label": INPUTS_LABEL}):
+        if image["Created"] < limit and (image.get("Labels") or {}).get(INPUTS_LABEL) != current:
+            with suppress(APIError):
+                client.remove_image(image["Id"])
 
 
 def _pull(client: docker.APIClient, endpoint: Endpoint, name: str, seconds: float) -> None:
@@ -181,7 +197,7 @@ def _host_base(client: docker.APIClient) -> str:
         if "error" in str(answer):
             raise EnvironmentUnavailable(
                 f"the engine does not take this host's Python as an image: {_line(answer)}",
-                hint="see the space left on its disk: `docker system df`",
+                hint=DISK,
             )
     return reference
 
