@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from harness.contract.expression import predicate_faults
+from harness.contract.expression import expression_faults
 from harness.contract.schema import schema_faults
 from harness.contract.tool import ToolContract
 from harness.core.call import Approval, Effect, Idempotency
@@ -27,7 +27,7 @@ def contract_faults(contract: ToolContract, place: Place) -> list[Fault]:
     return [
         *_argument_faults(contract, place),
         *_number_faults(contract, place),
-        *_predicate_faults(contract, place),
+        *_predicates(contract, place),
         *_preview_faults(contract, place),
         *_data_faults(contract, place),
     ]
@@ -72,13 +72,13 @@ def _number_faults(contract: ToolContract, place: Place) -> Iterator[Fault]:
         yield Fault("bad_metadata", "`retry` is set, and no error class is declared retryable", hint, place)
 
 
-def _predicate_faults(contract: ToolContract, place: Place) -> Iterator[Fault]:
+def _predicates(contract: ToolContract, place: Place) -> Iterator[Fault]:
     env: dict[str, Any] = {"args": contract.input_schema}
     if contract.precondition:
-        yield from predicate_faults(contract.precondition, env, _key(place, "precondition"))
+        yield from expression_faults(contract.precondition, env, _key(place, "precondition"))
     if contract.postcondition:
         env["result"] = contract.output_schema or {}
-        yield from predicate_faults(contract.postcondition, env, _key(place, "postcondition"))
+        yield from expression_faults(contract.postcondition, env, _key(place, "postcondition"))
 
 
 def _preview_faults(contract: ToolContract, place: Place) -> Iterator[Fault]:

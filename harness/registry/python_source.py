@@ -85,9 +85,7 @@ def _module(where: str, folder: Path, place: Place) -> ModuleType:
         return importlib.import_module(where)
     except ModuleNotFoundError as error:
         if error.name and (where == error.name or where.startswith(f"{error.name}.")):
-            hint = (
-                "a file is written with its ending, `tools.py`; a module must be installed, or lie beside the host file"
-            )
+            hint = "write a file with its ending, `tools.py`; a module must be installed, or lie beside the host file"
             raise RegistryRefused([Fault("no_such_source", f"there is no module `{where}`", hint, place)]) from error
         raise RegistryRefused([_failed(where, error, place)]) from error
     except Exception as error:

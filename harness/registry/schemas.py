@@ -5,9 +5,10 @@ import sys
 import types
 from collections.abc import Sequence
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints, is_typeddict
+from weakref import WeakKeyDictionary
 
 import typing_extensions
-from pydantic import ConfigDict, TypeAdapter
+from pydantic import TypeAdapter
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUndefinedAnnotation, PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
 from pydantic_core import core_schema
@@ -23,7 +24,8 @@ _DURATION = r"^[+-]?P(\d+W)?(\d+D)?(T(\d+H)?(\d+M)?(\d+(\.\d{1,6})?S)?)?$"
 _DECIMAL = r"^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?$"
 _BASE64 = r"^[A-Za-z0-9+/]*={0,2}$"
 _KEY_KINDS = {"int": "int", "date": "date", "datetime": "datetime", "uuid": "uuid"}
-_CONFIG = ConfigDict(arbitrary_types_allowed=False)
+_TWINS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+"""Typed dicts of the standard library → their twins, so that one class has one schema."""
 
 
 class _Schemas(GenerateJsonSchema):
@@ -96,7 +98,7 @@ def _marked(result: JsonSchemaValue, name: str, frozen: bool) -> JsonSchemaValue
 
 def adapter_of(annotation: Any) -> TypeAdapter[Any]:
     """A pydantic adapter for an annotation. Raises one of SCHEMA_ERRORS."""
-    return TypeAdapter(_portable(annotation, {}))
+    return TypeAdapter(_portable(annotation))
 
 
 def document(
@@ -109,20 +111,20 @@ def document(
     return {name: schemas[name, mode] for name, _ in adapters}, shared.get("$defs", {})
 
 
-def _portable(annotation: Any, made: dict[Any, Any]) -> Any:
+def _portable(annotation: Any) -> Any:
     """`annotation` with `typing.TypedDict` classes as the backport's: before Python 3.12 pydantic wants those."""
     if sys.version_info >= (3, 12):
         return annotation
     if is_typeddict(annotation) and type(annotation).__module__ == "typing":
-        return made[annotation] if annotation in made else _backport(annotation, made)
+        return _TWINS[annotation] if annotation in _TWINS else _backport(annotation)
     arguments = get_args(annotation)
     origin = get_origin(annotation)
     if not arguments or origin is None:
         return annotation
     if origin is Annotated:
-        return Annotated[(_portable(arguments[0], made), *arguments[1:])]
+        return Annotated[(_portable(arguments[0]), *arguments[1:])]
     changed = tuple(
-        [_portable(each, made) for each in argument] if isinstance(argument, list) else _portable(argument, made)
+        [_portable(each) for each in argument] if isinstance(argument, list) else _portable(argument)
         for argument in arguments
     )
     if changed == arguments:
@@ -132,13 +134,13 @@ def _portable(annotation: Any, made: dict[Any, Any]) -> Any:
     return annotation.copy_with(changed) if hasattr(annotation, "copy_with") else origin[changed]
 
 
-def _backport(cls: Any, made: dict[Any, Any]) -> Any:
+def _backport(cls: Any) -> Any:
     """A copy of a typed dict as `typing_extensions` makes it; it may hold itself."""
     make: Any = typing_extensions.TypedDict
     twin: Any = make(cls.__name__, {})
-    made[cls] = twin
+    _TWINS[cls] = twin
     hints = get_type_hints(cls, include_extras=True)
-    twin.__annotations__ = {name: _portable(hint, made) for name, hint in hints.items()}
+    twin.__annotations__ = {name: _portable(hint) for name, hint in hints.items()}
     twin.__required_keys__ = frozenset(cls.__required_keys__)
     twin.__optional_keys__ = frozenset(cls.__optional_keys__)
     twin.__total__ = cls.__total__

@@ -18,7 +18,7 @@ def load_sources(host: HostFile, folder: Path | str) -> Registry:
     registry = Registry()
     faults: list[Fault] = []
     for at, source in enumerate(host.tools):
-        place = Place(host.file, key=f"tools[{at}]")
+        place = Place(key=f"tools[{at}]")
         try:
             for tool in load_python(source.python, Path(folder), place):
                 registry.add(tool)
