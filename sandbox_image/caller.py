@@ -7,15 +7,18 @@ from collections.abc import Callable, Generator, Sequence
 from types import FrameType
 from typing import Any
 
-from sandbox_image.channel import Channel, Slot
+from sandbox_image.channel import Channel
 from sandbox_image.failure import FILE
 from sandbox_image.loop import SLEEP, BoxLoop, waiting
 from sandbox_image.promise import Promise
+from sandbox_image.reading import Slot
 from sandbox_image.tasks import current_path
 from sandbox_image.values import encode_arguments
 from tool_stubs.runtime.errors import ArgumentsRefused, BudgetExhausted, ToolError, from_wire
 
 __all__ = ["Caller", "Decode"]
+
+_running_loop = asyncio._get_running_loop
 
 Decode = Callable[[Any], Any]
 HEADS = 10_000
@@ -27,7 +30,7 @@ class Caller:
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
-        self._heads: dict[tuple[str, str], str] = {}
+        self._heads: dict[tuple[str, str], bytes] = {}
         self.open: dict[int, _One] = {}
         """Promises that nobody has used yet, by call."""
 
@@ -35,7 +38,7 @@ class Caller:
         """Call a tool. Raises its error, and ArgumentsRefused for an argument that has no JSON form."""
         head = self._head(tool)
         body = _encoded(tool, arguments)
-        loop = asyncio._get_running_loop()
+        loop = _running_loop()
         if loop is None:
             return self.outcome(self._channel.wait(self._channel.call(head, body)), decode)
         return Promise(self._promised(self._channel.call(head, body, _home(loop)), loop, decode))
@@ -47,7 +50,7 @@ class Caller:
         """
         head = self._head(tool)
         bodies = [_encoded(tool, row) for row in rows]
-        loop = asyncio._get_running_loop()
+        loop = _running_loop()
         slots = self._channel.calls(head, bodies, None if loop is None else _home(loop))
         if loop is not None:
             return Promise(_Many([self._promised(slot, loop, decode) for slot in slots]))
@@ -81,14 +84,15 @@ class Caller:
             raise from_wire(answer["error"])
         return decode(answer["ok"])
 
-    def _head(self, tool: str) -> str:
+    def _head(self, tool: str) -> bytes:
         place = current_path(), tool
         try:
             return self._heads[place]
         except KeyError:
             if len(self._heads) >= HEADS:
                 self._heads.clear()
-            head = self._heads[place] = f'"task":"{place[0]}","tool":{json.dumps(tool)},"args":'
+            text = f'"task":"{place[0]}","tool":{json.dumps(tool, ensure_ascii=False)},"args":'
+            head = self._heads[place] = text.encode("utf-8")
             return head
 
     def _promised(self, slot: Slot, loop: asyncio.AbstractEventLoop, decode: Decode) -> "_One":
@@ -162,7 +166,7 @@ class _One:
         slot = self._slot
         self._caller.open.pop(slot.id, None)
         if not slot.taken:
-            loop = asyncio._get_running_loop()
+            loop = _running_loop()
             if isinstance(loop, BoxLoop) and loop is slot.home:
                 yield from waiting(loop, slot)
             else:

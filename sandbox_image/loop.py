@@ -12,8 +12,9 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Generator
 from typing import Any
 
-from sandbox_image.channel import Channel, Slot
+from sandbox_image.channel import Channel
 from sandbox_image.promise import Promise
+from sandbox_image.reading import Slot
 from sandbox_image.tasks import child_path, current_path, enter_path
 
 __all__ = ["SLEEP", "BoxLoop", "use_loop", "waiting"]
@@ -74,8 +75,22 @@ class BoxLoop(asyncio.SelectorEventLoop):
             return True
         if timeout:
             self._ask_for_time(timeout)
-        self._channel.rest(self, self._own.block, self._own.fileno(), alone=self._alone())
+        if self._alone():
+            self._channel.next_answer(self)
+        else:
+            self._channel.rest(self, self._own.block, self._own.fileno())
         return self._take()
+
+    def take_at_once(self, slot: Slot) -> bool:
+        """Take the answer of `slot` in place, where it is the next and only this task can go on: no turn is needed."""
+        if self._ready or self._scheduled or not self._alone():  # type: ignore[attr-defined]
+            return False
+        self._channel.next_answer(self)
+        if not self.arrived or self.arrived[0] is not slot or slot.heirs:
+            return False
+        self.arrived.popleft()
+        self._channel.take(slot)
+        return True
 
     def _take(self) -> bool:
         while self.arrived:
@@ -108,7 +123,9 @@ class BoxLoop(asyncio.SelectorEventLoop):
             return
         self._sleep_until = due
         head = f'"task":"{self._path}","tool":"{SLEEP}","args":'
-        slot = self._channel.call(head, b'{"seconds":%b}' % repr(round(seconds, 6)).encode("ascii"), self)
+        slot = self._channel.call(
+            head.encode("ascii"), b'{"seconds":%b}' % repr(round(seconds, 6)).encode("ascii"), self
+        )
         slot.heirs = [lambda: self._woken(due)]
 
     def _woken(self, due: float) -> None:
@@ -150,6 +167,8 @@ def use_loop(make: "Callable[[], BoxLoop]") -> None:
 
 def waiting(loop: BoxLoop, slot: Slot) -> Generator[Any, None, None]:
     """Steps of an await for the answer of `slot`."""
+    if loop.take_at_once(slot):
+        return
     future: asyncio.Future[None] = loop.create_future()
 
     def tell() -> None:

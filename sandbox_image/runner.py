@@ -24,7 +24,7 @@ from sandbox_image.loop import BoxLoop, use_loop
 from sandbox_image.prints import Printer, PrintStream
 from sandbox_image.promise import resolve, teach_json
 from sandbox_image.readonly import read_only
-from sandbox_image.tasks import name_threads
+from sandbox_image.tasks import MAIN, enter_path, name_threads
 from sandbox_image.values import encode
 from tool_stubs.runtime import errors, stub
 
@@ -64,6 +64,7 @@ class _Run:
         self._channel = channel
         self._start = start
         self._caller = Caller(channel)
+        enter_path(MAIN)
         printer = Printer(channel)
         channel.prelude = printer.take
         sys.stdout, sys.stderr = PrintStream(printer, "out"), PrintStream(printer, "err")

@@ -22,16 +22,13 @@ MAIN = "0"
 LONGEST = 200
 """Characters of a path; the host takes 256. A longer one begins with a digest of what it was."""
 
-_path: contextvars.ContextVar[str] = contextvars.ContextVar("path")
+_path: contextvars.ContextVar[str] = contextvars.ContextVar("path", default="")
 _children: dict[str, Iterator[int]] = {}
 
 
 def current_path() -> str:
     """The path of the task or thread that asks."""
-    try:
-        return _path.get()
-    except LookupError:
-        return getattr(threading.current_thread(), "_path", MAIN)
+    return _path.get() or getattr(threading.current_thread(), "_path", MAIN)
 
 
 def child_path() -> str:

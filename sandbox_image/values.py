@@ -65,7 +65,7 @@ _chunks = _encoder()
 _scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
-def decode(frame: bytes) -> Any:
+def decode(frame: bytes | memoryview) -> Any:
     """The value in a frame of the host."""
     return _scan(str(frame, "utf-8"), 0)[0]
 

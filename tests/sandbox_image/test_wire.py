@@ -59,7 +59,7 @@ def test_the_box_writes_a_call_as_it_stands_in_the_vectors(pair, vector) -> None
     message = vector["message"]
     channel._last_id = message["id"] - 1
     head = f'"task":{json.dumps(message["task"])},"tool":{json.dumps(message["tool"])},"args":'
-    channel.call(head, values.encode_arguments(message["args"], "it"))
+    channel.call(head.encode(), values.encode_arguments(message["args"], "it"))
     assert received(host) == [vector["text"]]
 
 
@@ -81,7 +81,7 @@ def test_what_was_printed_goes_before_the_next_call(pair) -> None:
     channel.prelude = printer.take
     printer.write("out", "a")
     printer.write("err", "b")
-    channel.call('"task":"0","tool":"x","args":', b"{}")
+    channel.call(b'"task":"0","tool":"x","args":', b"{}")
     assert received(host) == [
         '{"t":"print","stream":"out","text":"a"}',
         '{"t":"print","stream":"err","text":"b"}',
