@@ -10,6 +10,7 @@ import pytest
 
 from harness.core.errors import EnvironmentUnavailable
 from harness.core.ports import BoxExit, ExitKind
+from harness.sandbox import bwrap_program
 from harness.sandbox.bubblewrap import BubblewrapBackend
 from harness.sandbox.cgroup import find
 from harness.sandbox.confinement import require_confined
@@ -512,3 +513,11 @@ def test_the_channel_is_the_boxes_only_socket(probe_tree: Path) -> None:
             await backend.close()
 
     assert run(body) == (False, socket.SOCK_STREAM, b"h")
+
+
+@pytest.mark.parametrize("way", SINGLE)
+def test_the_wheels_bubblewrap_makes_the_same_box(probe_tree: Path, way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine without the system's program has the same walls."""
+    monkeypatch.setattr(bwrap_program, "SYSTEM_FOLDERS", ())
+    text = "import os\nfound.update(environ=dict(os.environ), user=os.getuid(), proc=os.path.exists('/proc/1'))"
+    assert probe(probe_tree, way, text) == {"environ": {}, "user": 1000, "proc": False}
