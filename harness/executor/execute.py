@@ -156,10 +156,13 @@ class _Pending:
     __slots__ = ("_start",)
 
     def __init__(self, start: Callable[[], Coroutine[Any, Any, Outcome]]) -> None:
-        self._start = start
+        self._start: Callable[[], Coroutine[Any, Any, Outcome]] | None = start
 
     def __await__(self) -> Generator[Any, None, Outcome]:
-        return self._start().__await__()
+        start, self._start = self._start, None
+        if start is None:
+            raise RuntimeError("a call is executed once")
+        return start().__await__()
 
 
 def _thread_body(

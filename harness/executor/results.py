@@ -8,6 +8,8 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
+import structlog
+
 from harness.contract.expression import Predicate, compile_predicate
 from harness.contract.schema import Validator, compile_schema
 from harness.contract.tool import ErrorRule
@@ -29,6 +31,7 @@ RAW_CHARS = 100_000
 MIN_SECRET_CHARS = 4
 """Shorter values are no secrets, and cutting them out would shred every text."""
 
+_log = structlog.get_logger("harness.executor")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 
 
@@ -68,6 +71,7 @@ class Results:
         try:
             return self._returned(value, call)
         except Exception as error:  # noqa: BLE001 - the act is done: whatever looking at its result does, it stands
+            self._tell("tool_result_unread", error)
             return self._invalid(f"$ could not be looked at ({type(error).__name__})")
 
     def _returned(self, value: object, call: Call) -> Judged:
@@ -126,7 +130,8 @@ class Results:
         try:
             cost = dict(self._tool.cost(value))
             return cost if all(amount >= 0 for amount in cost.values()) else None
-        except Exception:  # noqa: BLE001 - tool code: the act stands, and its reservation is charged
+        except Exception as error:  # noqa: BLE001 - tool code: the act stands, and its reservation is charged
+            self._tell("tool_cost_unread", error)
             return None
 
     # --- raised --------------------------------------------------------------------------------------------
@@ -138,6 +143,7 @@ class Results:
         rule = self._rule(error)
         name = type(error).__name__
         if rule is None:
+            self._tell("tool_raised", error)
             return Judged(self._undeclared(name))
         message = scrub(_text_of(error), self._secrets) or f"`{self._name}` raised `{name}`"
         no_effect = self._read or rule.no_effect
@@ -157,6 +163,16 @@ class Results:
         message = f"`{self._name}` raised `{name}`, which it does not declare: whether it took effect is not known"
         return Outcome(Event.LOSE, error_type=name, message=message)
 
+    def _tell(self, event: str, error: BaseException) -> None:
+        """The host's log gets what the snippet does not: the text, without secrets, and the place; never a value."""
+        _log.warning(
+            event,
+            tool=self._name,
+            error_type=type(error).__name__,
+            error=scrub(_text_of(error), self._secrets),
+            at=_place_of(error),
+        )
+
     # --- never seen ----------------------------------------------------------------------------------------
 
     def not_started(self, why: str) -> Judged:
@@ -166,6 +182,7 @@ class Results:
 
     def bad_arguments(self, error: BaseException) -> Judged:
         """The arguments fit the schema and could not be made into the tool's own types; nothing ran."""
+        self._tell("tool_arguments_unread", error)
         message = f"`{self._name}` could not read its arguments ({type(error).__name__}); nothing of it ran"
         hint = "a value fits the schema and not the type behind it, a date that does not exist for example"
         return Judged(Outcome(Event.RAISE_NO_EFFECT, error_type="BadArguments", message=message, hint=hint))
@@ -209,6 +226,14 @@ def _text_of(error: BaseException) -> str:
         return str(error)
     except Exception:  # noqa: BLE001 - tool code: an exception may have a `__str__` of its own
         return ""
+
+
+def _place_of(error: BaseException) -> str:
+    """`FILE:LINE` of the innermost frame."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace is not None else ""
 
 
 def _same(encoded: Json, value: object) -> bool:

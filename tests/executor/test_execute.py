@@ -294,6 +294,24 @@ def test_a_tool_that_empties_what_it_is_given_does_not_change_the_call() -> None
     assert dict(call.arguments) == {"rows": [1, 2]}
 
 
+def test_a_call_is_executed_once() -> None:
+    """Awaiting it again does not do it again."""
+    ran = []
+
+    def work() -> None:
+        ran.append(1)
+
+    async def look() -> None:
+        async with executing() as executor:
+            pending = _begin(executor, bind(work))
+            await pending
+            with pytest.raises(RuntimeError, match="a call is executed once"):
+                await pending
+
+    asyncio.run(look())
+    assert ran == [1]
+
+
 @pytest.mark.parametrize("inline", [False, True])
 @pytest.mark.parametrize("is_async", [False, True])
 def test_a_tool_can_hand_its_key_on(is_async: bool, inline: bool) -> None:

@@ -6,6 +6,7 @@ import datetime
 from decimal import Decimal
 
 import pytest
+from structlog.testing import capture_logs
 
 from harness.core.ports import Outcome
 from harness.core.state import Event
@@ -198,6 +199,21 @@ def test_the_text_of_an_undeclared_error_stays_on_the_host() -> None:
     assert read.message == "`give` raised `KeyError`, which it does not declare; its text stays on the host"
     assert write.message == "`give` raised `KeyError`, which it does not declare: whether it took effect is not known"
     assert "secret" not in str((read, write))
+
+
+def test_the_hosts_log_gets_the_text_and_the_place_without_secrets() -> None:
+    """The operator can find it; a secret in the text is taken out, values of frames never go in."""
+    with capture_logs() as lines:
+        run(_raising(KeyError("token hunter2-token")))
+    (line,) = lines
+    assert line.pop("at").startswith(f"{__file__}:")
+    assert line == {
+        "event": "tool_raised",
+        "log_level": "warning",
+        "tool": "give",
+        "error_type": "KeyError",
+        "error": "'token [secret]'",
+    }
 
 
 def test_the_nearest_declared_class_rules() -> None:
