@@ -57,19 +57,7 @@ def tool(
 ) -> Callable[[F], F]:
     """Mark a function as a tool; it stays the function that it is. What is wrong is said on registration.
 
-    - effect: `read`, `write` (where nothing is said) or `destructive`
-    - idempotency: `none`, `natural`, `derived` or `key("argument")`
-    - approval: `none`, `before_execute` (once per digest in a run) or `always`
-    - timeout_s: seconds
-    - errors: error class → `no_effect(…)` or `ErrorRule`; after any other raise a call with an effect is UNKNOWN
-    - scope: arguments that a contract may bind or limit
-    - data: result field → data class, for masks
-    - cost: `usd("0.002")`, or a function of the result
-    - precondition, postcondition: CEL over `args`, and `result`
-    - preview: text with `{argument}` in it, or a function of the arguments
-    - reconcile, compensate: how to learn what became of a call, how to undo it
-    - inline: quick, never blocks: may run on the loop itself
-    - result: the type of the result where the annotation is missing or untrue
+    Each parameter is described at the field of `Settings` that has its name; what is not given is the strict value.
     """
     settings = Settings(
         effect=effect,
