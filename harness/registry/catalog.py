@@ -8,7 +8,10 @@ from harness.core.canonical import canonical
 from tool_stubs.generate import compact as compact_stubs
 from tool_stubs.text import one_line
 
-__all__ = ["compact", "surface"]
+__all__ = ["compact", "stubs", "surface"]
+
+KEPT = 256
+"""Surfaces whose stubs are kept: some 100 kB each for sixty tools."""
 
 
 def surface(grants: Mapping[str, Grant]) -> list[dict[str, Any]]:
@@ -17,9 +20,38 @@ def surface(grants: Mapping[str, Grant]) -> list[dict[str, Any]]:
     return [_item(grants[name]) for name in sorted(grants)]
 
 
+def stubs(grants: Mapping[str, Grant]) -> Stubs:
+    """The stubs of the grants; made once for runs that see the same surface, and not to be changed by anyone."""
+    return _stubs(_Seen(grants))
+
+
 def compact(grants: Mapping[str, Grant]) -> str:
     """One line for each tool, for prompts."""
     return compact_stubs(surface(grants))
+
+
+class _Seen:
+    """Grants, equal where the snippet sees the same of them: bound values do not show, their names do."""
+
+    __slots__ = ("_key", "grants")
+
+    def __init__(self, grants: Mapping[str, Grant]) -> None:
+        self.grants = grants
+        self._key = tuple(
+            (each.tool.digest, tuple(sorted(each.bound)), each.calls, each.approval, tuple(_limits(each).items()))
+            for _, each in sorted(grants.items())
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Seen) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+@lru_cache(maxsize=KEPT)
+def _stubs(seen: _Seen) -> Stubs:
+    return generate(surface(seen.grants))
 
 
 def _item(grant: Grant) -> dict[str, Any]:

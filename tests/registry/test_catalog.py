@@ -1,8 +1,10 @@
 """The catalogue: what a grant lets the snippet see."""
 
+from dataclasses import replace
+
 from harness.contract.grants import Constraint, ConstraintKind, Grant
 from harness.core.call import Approval
-from harness.registry.catalog import compact, surface
+from harness.registry.catalog import compact, stubs, surface
 from harness.registry.decorator import no_effect, tool
 from harness.registry.from_function import from_function
 
@@ -47,3 +49,16 @@ def test_a_grant_becomes_one_item_without_what_is_bound() -> None:
 def test_the_compact_list_is_for_prompts() -> None:
     """One line, signature and purpose."""
     assert compact({"read_record": _grant()}) == "read_record(record_id: int) -> str  # read: Read a record."
+
+
+def test_stubs_are_made_once_for_what_looks_the_same() -> None:
+    """Another bound value is the same surface; another limit, approval or name of a bound argument is not."""
+    one = stubs({"read_record": _grant()})
+    assert stubs({"read_record": replace(_grant(), bound={"tenant": "other"})}) is one
+    for changed in (
+        replace(_grant(), limits=()),
+        replace(_grant(), approval=Approval.NONE),
+        replace(_grant(), calls=6),
+        replace(_grant(), bound={}),
+    ):
+        assert stubs({"read_record": changed}) is not one
