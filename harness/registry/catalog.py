@@ -1,10 +1,12 @@
 """The catalogue: what a run's grants look like to the snippet's author; the JSON that the stub generator takes."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from harness.contract.grants import Constraint, ConstraintKind, Grant
 from harness.core.canonical import canonical
+from tool_stubs.generate import Stubs, generate
 from tool_stubs.generate import compact as compact_stubs
 from tool_stubs.text import one_line
 
