@@ -164,7 +164,7 @@ def start_of(source: str, rows: Sequence[dict[str, Any]] = ROWS, **changes: Any)
         inputs={},
         previous=[],
         budget={},
-        chance={"seed": "00" * 16, "now_us": 1_700_000_000_000_000, "tick_us": 1},
+        chance={"seed": "00" * 16, "now_us": time.time_ns() // 1000, "tick_us": 1},
     )
     return msgspec.structs.replace(start, **changes)
 
