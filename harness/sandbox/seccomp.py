@@ -57,6 +57,9 @@ _CLONE_NEWPID = 0x20000000
 _CLONE_THREAD = 0x00010000
 _AF_UNIX, _SOCK_STREAM, _SOCK_TYPE = 1, 1, 0xFFFFFFFF_FFFFF7FF & ~0x80000
 """The type without SOCK_NONBLOCK and SOCK_CLOEXEC."""
+_SOL_SOCKET = 1
+_SOCKET_TIMEOUTS = (20, 21)
+"""SO_RCVTIMEO and SO_SNDTIMEO of 64-bit machines."""
 _FCNTL = (0, 1, 2, 3, 4, 5, 6, 7, 1030, 1032)
 """F_DUPFD, GETFD, SETFD, GETFL, SETFL, GETLK, SETLK, SETLKW, DUPFD_CLOEXEC, GETPIPE_SZ: no signals to owners, no
 leases, no larger pipes (their memory is held by no limit of a single process)."""
@@ -91,6 +94,11 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule("exit exit_group wait4 waitid setsid setpgid", "ending, and waiting for what was forked"),
     Rule("recvfrom sendmsg recvmsg shutdown getsockname getpeername getsockopt", "the channel"),
+    Rule(
+        "setsockopt",
+        "the channel's time limits; no other option",
+        action=Allow((When(1, (_SOL_SOCKET,)), When(2, _SOCKET_TIMEOUTS))),
+    ),
     Rule("sendto", "the channel; never to an address", action=Allow((When(4, (0,)),))),
     Rule(
         "socketpair",
@@ -119,7 +127,7 @@ RULES: tuple[Rule, ...] = (
         Stage.CONNECT,
         Allow((When(0, (_AF_UNIX,)), When(1, (_SOCK_STREAM,), _SOCK_TYPE))),
     ),
-    Rule("connect setsockopt", "the gateway's socket", Stage.CONNECT),
+    Rule("connect", "the gateway's socket", Stage.CONNECT),
     Rule(
         "unshare",
         "each slot has namespaces of its own",
