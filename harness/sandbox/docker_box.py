@@ -35,6 +35,8 @@ END_SECONDS = 10.0
 """From SIGKILL to the end of a tree: 2 ms here; the bound is for a machine that swaps."""
 LAST_SECONDS = 0.2
 """For a box that has hung up to end by itself: an exit takes 1 to 20 ms. Then it is killed."""
+LATE_SECONDS = 0.3
+"""The engine hears of a lack of memory beside the exit, not with it."""
 SIGNAL_BASE = 128
 """The engine says a signal as a shell does."""
 POLL_SECONDS = 0.1
@@ -222,6 +224,7 @@ class DockerBox:
 
     async def _end(self) -> BoxExit:
         """Kill it unless it is ending by itself; how it ended, by the engine's word where it was not by our hand."""
+        self.usage()
         if self.seen is not None and self._hung_up():
             await self.seen.handle.ended(LAST_SECONDS)
         await self.kill()
@@ -231,16 +234,24 @@ class DockerBox:
         if self._killed and self.seen is not None:
             return classify(-signal.SIGKILL, killed=True, oom_kills=oom_kills)
         try:
-            async with asyncio.timeout(END_SECONDS):
-                while (final := await self.final_state())[0] is None:
-                    await asyncio.sleep(0.002)
-        except TimeoutError:
-            final = (None, False)
+            status, out_of_memory = await self._told_ending()
         except EngineRefused as refused:
             if refused.status == 404:
                 return BoxExit(ExitKind.KILLED_BY_OTHERS, "the container was removed from outside")
             raise
-        return classify(final[0], killed=self._killed, oom_kills=max(oom_kills, int(final[1])))
+        return classify(status, killed=self._killed, oom_kills=max(oom_kills, int(out_of_memory)))
+
+    async def _told_ending(self) -> tuple[int | None, bool]:
+        """The engine's word; where a kill is unexplained, that on memory may come later. Raises EngineRefused."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(END_SECONDS):
+                while (final := await self.final_state())[0] is None:
+                    await asyncio.sleep(0.002)
+                if final == (-signal.SIGKILL, False) and not self._killed:
+                    await asyncio.sleep(LATE_SECONDS)
+                    final = await self.final_state()
+                return final
+        return None, False
 
     def _hung_up(self) -> bool:
         """Whether the box has closed its end: then it is most likely ending by itself, and how is worth knowing."""
