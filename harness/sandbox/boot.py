@@ -8,6 +8,7 @@ import json
 from dataclasses import dataclass
 from functools import lru_cache
 
+from harness.core.errors import EnvironmentUnavailable
 from harness.sandbox.seccomp import inner_filter
 from harness.sandbox.spec import SandboxSpec
 
@@ -29,6 +30,8 @@ CPU_GRACE_SECONDS = 3
 """The host kills at the limit; the kernel does it this much later, should the host be late or gone."""
 STACK_BYTES = 8 * MIB
 """The usual stack of a Linux process: the interpreter's own recursion limits are made for it."""
+MIN_ADDRESS_MB = 40
+"""A started runner maps 28 MiB; the rest is for the snippet."""
 INODE_BYTES = 1024
 """What the kernel keeps for one file of a tmpfs, entry included; 0.9 KiB measured."""
 
@@ -77,6 +80,7 @@ def boot_argument(spec: SandboxSpec, channel: Channel, walls: Walls, groups: tup
     """The argument, as `sandbox_image.confine` reads it.
 
     `groups`: descriptors that the box inherits and through which it enters its control group.
+    Raises EnvironmentUnavailable where a limit of `spec` leaves no room for Python.
     """
     opening = {"fd": channel.descriptor} if isinstance(channel, Inherited) else {"connect": channel.path}
     return json.dumps(
@@ -112,5 +116,16 @@ def limits(spec: SandboxSpec, walls: Walls) -> dict[str, int]:
 
 
 def address_space(spec: SandboxSpec) -> int:
-    """Bytes that the one process of a box without cgroup may map: with the work folder they make up `memory_mb`."""
-    return (spec.memory_mb - spec.disk_mb) * MIB - spec.inodes * INODE_BYTES
+    """Bytes that the one process of a box without cgroup may map: with the work folder they make up `memory_mb`.
+
+    Raises EnvironmentUnavailable where Python would not fit.
+    """
+    room = (spec.memory_mb - spec.disk_mb) * MIB - spec.inodes * INODE_BYTES
+    if room < MIN_ADDRESS_MB * MIB:
+        rest = spec.memory_mb - room // MIB
+        raise EnvironmentUnavailable(
+            "no control group can be had here, and a box of one process does not fit into "
+            f"`memory_mb: {spec.memory_mb}` with `disk_mb: {spec.disk_mb}`",
+            hint=f"give at least {rest + MIN_ADDRESS_MB}, or let this process make control groups",
+        )
+    return room

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from harness.core.errors import EnvironmentUnavailable
-from harness.sandbox.boot import Inherited, Walls, boot_argument
+from harness.sandbox.boot import Inherited, Walls, address_space, boot_argument
 from harness.sandbox.bwrap_args import Inherit, arguments
 from harness.sandbox.bwrap_program import Program, explain, probe
 from harness.sandbox.cgroup import Parent, find
@@ -57,8 +57,14 @@ class Ground:
             self._ready = True
 
     def group(self, spec: SandboxSpec) -> Group | None:
-        """A new control group with the limits of `spec`. Raises EnvironmentUnavailable."""
-        return self.parent.create(spec) if self.parent is not None else None
+        """A new control group with the limits of `spec`; None where boxes are single processes.
+
+        Raises EnvironmentUnavailable where a limit cannot be held.
+        """
+        if self.parent is not None:
+            return self.parent.create(spec)
+        address_space(spec)
+        return None
 
 
 class BubblewrapBackend:
@@ -131,8 +137,8 @@ class BubblewrapBox(LocalBox):
             )
         self._learn_first()
         if self._ending() or self._first is None:
-            await self._child.collect(END_SECONDS)
-            raise explain(self._child.words())
+            status = await self._child.collect(END_SECONDS)
+            raise explain(self._child.words() or f"the box ended with status {status} before its first word")
 
     def _send_kill(self) -> None:
         self._learn_first()

@@ -114,20 +114,33 @@ class SlotPool:
             await self._ground.prepare()
             if self._zygote is not None:
                 await self._drop_zygote()
-            group = self._ground.group(spec)
             zygote = Zygote(self._ground.program.path, self._ground.tree, self._runner)
             try:
                 await zygote.until_ready(spec.start_seconds)
-                first = await zygote.slot(spec, group)
+                first = await self._first(zygote, spec)
             except EnvironmentUnavailable as refused:
                 await zygote.close()
-                if group is not None:
-                    group.remove()
                 self.no_zygote = refused.message
                 return False
             self._zygote = zygote
-            self._shelf(spec).slots.append(first)
+            if first is not None:
+                self._shelf(spec).slots.append(first)
             return True
+
+    async def _first(self, zygote: Zygote, spec: SandboxSpec) -> SlotBox | None:
+        """A first slot; None where this profile has none but the usual one does, so that the zygote is not to blame.
+
+        Raises EnvironmentUnavailable where it is.
+        """
+        try:
+            return await zygote.slot(spec, self._ground.group(spec))
+        except EnvironmentUnavailable:
+            usual = SandboxSpec()
+            if spec == usual:
+                raise
+            box = await zygote.slot(usual, self._ground.group(usual))
+            await box.close()
+            return None
 
     async def _drop_zygote(self) -> None:
         """Its slots died with it."""

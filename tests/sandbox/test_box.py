@@ -285,6 +285,21 @@ except MemoryError:
     assert probe(probe_tree, way, text, SMALL) == {"within": True}
 
 
+def test_without_a_group_a_limit_below_python_is_refused(probe_tree: Path) -> None:
+    """B07: where one process cannot hold the limit, nothing starts, and the sentence says what would do."""
+
+    async def body() -> None:
+        await BubblewrapBackend(tree=probe_tree, groups=False).start(SandboxSpec(memory_mb=48, disk_mb=12))
+
+    with pytest.raises(EnvironmentUnavailable) as refused:
+        run(body)
+    assert (refused.value.message, refused.value.hint) == (
+        "no control group can be had here, and a box of one process does not fit into "
+        "`memory_mb: 48` with `disk_mb: 12`",
+        "give at least 56, or let this process make control groups",
+    )
+
+
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
     ("text", "expected"),

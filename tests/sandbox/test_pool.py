@@ -3,6 +3,9 @@
 import asyncio
 import os
 import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -238,3 +241,42 @@ def test_a_closed_pool_leaves_nothing(probe_tree: Path) -> None:
     assert run(body) == []
     assert mine() == before
     assert before[1] == []
+
+
+@pytest.mark.parametrize("slots", [True, False], ids=["slots", "cold"])
+def test_a_killed_host_takes_its_boxes_along(probe_tree: Path, slots: bool) -> None:
+    """E06: SIGKILL to the host ends every box and the zygote at once; the next start sweeps the groups."""
+    script = f"""
+import asyncio
+from pathlib import Path
+from harness.sandbox.bubblewrap import BubblewrapBackend
+from harness.sandbox.pool import SlotPool
+from harness.sandbox.spec import SandboxSpec
+async def main():
+    tree = Path({str(probe_tree)!r})
+    backend = SlotPool(tree=tree, runner={RUNNER!r}) if {slots} else BubblewrapBackend(tree=tree)
+    boxes = [await backend.start(SandboxSpec()) for _ in range(2)]
+    print(*(box.first_pid for box in boxes), flush=True)
+    await asyncio.sleep(60)
+asyncio.run(main())
+"""
+    host = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
+    assert host.stdout is not None
+    pids = [int(pid) for pid in host.stdout.readline().split()]
+    host.kill()
+    host.communicate()
+    deadline = time.monotonic() + 5
+    while any(_runs(pid) for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    parent = find()
+    if parent is not None:
+        parent.sweep()
+    left = list(Path("/sys/fs/cgroup").glob(f"**/execution-harness-*.{host.pid}.*"))
+    assert (len(pids), [pid for pid in pids if _runs(pid)], left) == (2, [], [])
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
+    except OSError:
+        return False
