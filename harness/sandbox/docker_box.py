@@ -140,7 +140,7 @@ class DockerBox:
     async def kill(self) -> None:
         """SIGKILL to the first process by the host's own hand, else through the engine. Idempotent."""
         if self._exit is None and not await self._kill_here():
-            with suppress(EngineRefused):
+            with suppress(EnvironmentUnavailable):
                 await self._engine.post(f"/containers/{self.id}/kill", query={"signal": "KILL"})
                 self._killed = True
 
@@ -238,7 +238,9 @@ class DockerBox:
         except EngineRefused as refused:
             if refused.status == 404:
                 return BoxExit(ExitKind.KILLED_BY_OTHERS, "the container was removed from outside")
-            raise
+            status, out_of_memory = None, False
+        except EnvironmentUnavailable:  # the engine is down: the box with it
+            status, out_of_memory = None, False
         return classify(status, killed=self._killed, oom_kills=max(oom_kills, int(out_of_memory)))
 
     async def _told_ending(self) -> tuple[int | None, bool]:
