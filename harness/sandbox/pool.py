@@ -66,6 +66,8 @@ class SlotPool:
         self._shelves: OrderedDict[SandboxSpec, _Shelf] = OrderedDict()
         self._live: set[LocalBox] = set()
         self._starting = asyncio.Lock()
+        self._idle: tuple[asyncio.AbstractEventLoop, asyncio.TimerHandle] | None = None
+        self._retiring: asyncio.Task[None] | None = None
 
     async def start(self, spec: SandboxSpec) -> LocalBox:
         """A box that has confined itself: a waiting one, else a new one. Raises EnvironmentUnavailable."""
@@ -79,6 +81,7 @@ class SlotPool:
             box = await self._make(spec)
         shelf.used_at = time.monotonic()
         self._fill(spec, shelf)
+        self._watch_idle()
         return box
 
     async def warm(self, spec: SandboxSpec, slots: int = 0) -> int:
@@ -95,6 +98,8 @@ class SlotPool:
 
     async def close(self) -> None:
         """End every box, waiting or live, and the zygote."""
+        if self._idle is not None:
+            self._idle[1].cancel()
         for spec in list(self._shelves):
             await self._empty(spec)
         for box in list(self._live):
@@ -187,7 +192,7 @@ class SlotPool:
         loop = asyncio.get_running_loop()
         if shelf.filling is not None and not shelf.filling.done() and shelf.filling.get_loop() is loop:
             return
-        if len(shelf.slots) < shelf.target or self._stale():
+        if len(shelf.slots) < shelf.target or len(self._shelves) > self._sizes.profiles:
             shelf.filling = loop.create_task(self._refill(spec, shelf), name="refill of box slots")
 
     async def _refill(self, spec: SandboxSpec, shelf: _Shelf) -> None:
@@ -196,21 +201,28 @@ class SlotPool:
                 if len(shelf.slots) * 2 >= shelf.target:
                     await asyncio.sleep(ASIDE_SECONDS)
                 shelf.slots.append(await self._fork(spec))
-            for stale in self._stale():
-                await self._empty(stale)
+            for surplus in list(self._shelves)[: max(0, len(self._shelves) - self._sizes.profiles)]:
+                await self._empty(surplus)
         except EnvironmentUnavailable:
             return  # the next start meets the same failure, and says it to somebody
 
-    def _stale(self) -> list[SandboxSpec]:
-        """Profiles that are too many, or unused for too long; never the newest."""
-        now = time.monotonic()
-        used = list(self._shelves)[:-1]
-        surplus = max(0, len(self._shelves) - self._sizes.profiles)
-        return [
-            spec
-            for place, spec in enumerate(used)
-            if place < surplus or now - self._shelves[spec].used_at > self._sizes.idle_seconds
-        ]
+    def _watch_idle(self) -> None:
+        """Look for profiles that nobody uses, on the loop that runs now."""
+        loop = asyncio.get_running_loop()
+        if self._idle is None or self._idle[0] is not loop:
+            self._idle = (loop, loop.call_later(self._sizes.idle_seconds, self._retire))
+
+    def _retire(self) -> None:
+        self._idle = None
+        before = time.monotonic() - self._sizes.idle_seconds
+        idle = [spec for spec, shelf in self._shelves.items() if shelf.used_at <= before]
+        self._retiring = asyncio.get_running_loop().create_task(self._empty_all(idle), name="idle box slots")
+        if len(idle) < len(self._shelves):
+            self._watch_idle()
+
+    async def _empty_all(self, specs: list[SandboxSpec]) -> None:
+        for spec in specs:
+            await self._empty(spec)
 
     async def _empty(self, spec: SandboxSpec) -> None:
         shelf = self._shelves.pop(spec, None)

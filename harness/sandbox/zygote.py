@@ -68,7 +68,8 @@ class Zygote:
         self._ready = False
         self._lost = False
         self._slots: dict[int, SlotBox] = {}
-        self._by_inner: dict[int, SlotBox] = {}
+        self._by_inner: dict[int, SlotBox | None] = {}
+        """None: a slot that was given up before it had a name here."""
         self._early: dict[int, int] = {}
         """Ends that came before the word which slot it was."""
 
@@ -173,23 +174,31 @@ class Zygote:
         if "ready" in message:
             self._ready = True
         elif "ended" in message:
-            box = self._by_inner.pop(message["ended"], None)
-            if box is None:
-                self._early[message["ended"]] = message["status"]
-            else:
-                box.ended(message["status"])
+            self._hear_end(message["ended"], message["status"])
+        elif "inner" in message:
+            self._hear_inner(self._slots.get(message["slot"]), message["inner"])
         elif message["slot"] in self._slots:
             self._hear_slot(self._slots[message["slot"]], message, sender)
+
+    def _hear_end(self, inner: int, status: int) -> None:
+        if inner not in self._by_inner:
+            self._early[inner] = status
+            return
+        box = self._by_inner.pop(inner)
+        if box is not None:
+            box.ended(status)
+
+    def _hear_inner(self, box: "SlotBox | None", inner: int) -> None:
+        status = self._early.pop(inner, None)
+        if status is None:
+            self._by_inner[inner] = box
+        elif box is not None:
+            box.ended(status)
 
     def _hear_slot(self, box: "SlotBox", message: dict[str, Any], sender: int) -> None:
         if "up" in message:
             with suppress(ProcessLookupError):
                 box.found(sender, entered=False)
-        elif "inner" in message:
-            if message["inner"] in self._early:
-                box.ended(self._early.pop(message["inner"]))
-            else:
-                self._by_inner[message["inner"]] = box
         else:
             box.failed(message["failed"])
 

@@ -191,6 +191,24 @@ def test_profiles_beyond_the_number_give_their_slots_back(probe_tree: Path) -> N
     assert run(body) == [8, 16]
 
 
+def test_an_idle_profile_gives_its_slots_back(probe_tree: Path) -> None:
+    """E08: slots that nobody took for a while are ended, also those of the profile that was used last."""
+
+    async def body() -> tuple[int, int, object]:
+        pool = pool_of(probe_tree, ready=2, idle_seconds=0.1)
+        try:
+            await pool.start(SPEC)
+            waiting = await pool.warm(SPEC)
+            deadline = time.monotonic() + 5
+            while pool._shelves and time.monotonic() < deadline:
+                await asyncio.sleep(0.01)
+            return waiting, len(pool._shelves), await await_first(await pool.start(SPEC), "found['ok'] = True")
+        finally:
+            await pool.close()
+
+    assert run(body) == (2, 0, {"ok": True})
+
+
 def test_a_pool_serves_one_loop_after_another(probe_tree: Path) -> None:
     """A program that calls the harness synchronously makes a loop each time; waiting slots survive it."""
     pool = pool_of(probe_tree, ready=1)
