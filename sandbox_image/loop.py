@@ -54,6 +54,7 @@ class BoxLoop(asyncio.SelectorEventLoop):
         self._channel = channel
         self._clock = clock
         self.arrived: deque[Slot] = deque()
+        self.untaken: set[Slot] = set()
         self._own = _Selector()
         self._own.loop = self
         self._spins = 0
@@ -68,14 +69,15 @@ class BoxLoop(asyncio.SelectorEventLoop):
         """Take the next answer if no task can go on. True where the loop need not look at its descriptors."""
         if timeout is not None and timeout <= 0:
             self._spins += 1
-            if self._spins < SPINS or not self._channel.unanswered:
+            if self._spins < SPINS or not self.untaken:
                 return self._alone()
         self._spins = 0
-        if self._take():
-            return True
+        # Asked whether the next answer is there already or not: what is asked must not depend on when answers come.
         if timeout:
             self._ask_for_time(timeout)
-        if self._alone():
+        if self._take():
+            return True
+        if self.untaken and self._alone():
             self._channel.next_answer(self)
         else:
             self._channel.rest(self, self._own.block, self._own.fileno())
@@ -104,7 +106,7 @@ class BoxLoop(asyncio.SelectorEventLoop):
 
     def _alone(self) -> bool:
         """True where only an answer can end a wait: no thread, no descriptor but the loop's own."""
-        return bool(threading.active_count() == 1 and self._channel.unanswered and len(self._own.get_map()) == 1)
+        return threading.active_count() == 1 and len(self._own.get_map()) == 1
 
     def wake(self) -> None:
         """End a wait of this loop, from any thread."""

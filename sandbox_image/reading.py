@@ -33,7 +33,9 @@ class Home(Protocol):
     """An event loop, as the channel knows it."""
 
     arrived: "deque[Slot]"
-    """Answers for this loop that it has not taken yet."""
+    """Answers for this loop that have come, in that order."""
+    untaken: "set[Slot]"
+    """Calls of this loop whose answer nobody has taken, whether it has come or not."""
 
     def wake(self) -> None:
         """End the loop's wait; from any thread."""
@@ -56,6 +58,8 @@ class Slot:
     def __init__(self, number: int, home: Home | None) -> None:
         self.id = number
         self.home = home
+        if home is not None:
+            home.untaken.add(self)
 
 
 class Reader:
@@ -82,11 +86,6 @@ class Reader:
         """Hears the host's time of every answer as it is taken, in microseconds since the epoch."""
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _timeval(IDLE_MS))
 
-    @property
-    def unanswered(self) -> int:
-        """Calls that wait for an answer."""
-        return len(self._waiting)
-
     # --- waiting -----------------------------------------------------------------------------------------------
 
     def wait(self, slot: Slot) -> dict[str, Any]:
@@ -96,8 +95,7 @@ class Reader:
         answer = slot.answer
         assert answer is not None
         if not slot.taken:
-            slot.taken = True
-            self.answered(answer["at"])
+            self.take(slot)
         return answer
 
     def _await(self, slot: Slot) -> None:
@@ -116,6 +114,8 @@ class Reader:
         """Let the one that waits see the answer, which has come; the clock moves on to when it was given."""
         if not slot.taken and slot.answer is not None:
             slot.taken = True
+            if slot.home is not None:
+                slot.home.untaken.discard(slot)
             self.answered(slot.answer["at"])
 
     def _lead(self, slot: Slot) -> None:

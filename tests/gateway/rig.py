@@ -213,12 +213,12 @@ def runner() -> Iterator[tuple[socket.socket, "subprocess.Popen[bytes]"]]:
     here, there = socket.socketpair()
     with there:
         process = subprocess.Popen(
-            [sys.executable, "-I", "-B", str(BOOT), str(there.fileno())],
+            [sys.executable, "-s", "-P", "-B", str(BOOT), str(there.fileno())],
             pass_fds=[there.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=None if os.environ.get("RIG_STDERR") else subprocess.DEVNULL,
-            env={},
+            env={"PYTHONHASHSEED": "0"},
         )
     try:
         yield here, process

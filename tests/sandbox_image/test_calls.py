@@ -179,7 +179,7 @@ def test_what_a_promise_cannot_be_is_said_by_its_name() -> None:
 def test_calls_are_sent_when_they_are_made_and_run_side_by_side() -> None:
     """Three calls of 50 ms take 50 ms; nothing waits for an await."""
     source = (
-        "from tools import *\nimport time\necho('')\nbefore = time.monotonic()\nps = [slow(x) for x in 'abc']\n"
+        "from tools import *\nimport time\nawait echo('')\nbefore = time.monotonic()\nps = [slow(x) for x in 'abc']\n"
         "out = [await p for p in ps]\nreturn [out, time.monotonic() - before < 0.12]"
     )
     assert play(source).result == [["a", "b", "c"], True]
