@@ -20,6 +20,7 @@ from harness.sandbox.docker_args import held_spec
 from harness.sandbox.docker_seen import Seen, see
 from harness.sandbox.engine import Engine, EngineRefused
 from harness.sandbox.kernel import has_swap
+from harness.sandbox.local_box import readable
 from harness.sandbox.readback import limit_faults
 from harness.sandbox.rendezvous import Rendezvous, peer_of
 from harness.sandbox.spec import SandboxSpec
@@ -87,7 +88,7 @@ class DockerBox:
             await self._see_first_process()
         if self.seen is None:
             self._asking = asyncio.create_task(self._ask())
-        await self._before_the_end(_readable(self.channel))
+        await self._before_the_end(readable(self.channel, self._spec.start_seconds))
         try:
             alive = bool(self.channel.recv(1, socket.MSG_PEEK))
         except OSError:
@@ -324,22 +325,6 @@ class DockerBox:
     async def _inspected(self) -> dict[str, Any]:
         found: dict[str, Any] = await self._engine.get(f"/containers/{self.id}/json")
         return found
-
-
-async def _readable(channel: socket.socket) -> None:
-    """Wait until the socket has something to read, or its end."""
-    loop = asyncio.get_running_loop()
-    said: asyncio.Future[None] = loop.create_future()
-    loop.add_reader(channel.fileno(), _settle, said)
-    try:
-        await said
-    finally:
-        loop.remove_reader(channel.fileno())
-
-
-def _settle(said: asyncio.Future[None]) -> None:
-    if not said.done():
-        said.set_result(None)
 
 
 def _higher(before: Number | None, now: Number | None) -> Number | None:
