@@ -13,6 +13,8 @@ from harness.sandbox.seccomp import inner_filter
 from harness.sandbox.spec import SandboxSpec
 
 __all__ = [
+    "HASH_SEED",
+    "PYTHON_FLAGS",
     "READ_PATHS",
     "WORK_FOLDER",
     "WRITE_PATHS",
@@ -35,6 +37,11 @@ MIN_ADDRESS_MB = 40
 INODE_BYTES = 1024
 """What the kernel keeps for one file of a tmpfs, entry included; 0.9 KiB measured."""
 
+PYTHON_FLAGS = ("-P", "-s", "-B")
+"""No import from the current folder or a home, nothing written. The environment is ours, and read for the seed alone."""
+HASH_SEED = ("PYTHONHASHSEED", "0")
+"""Sets and dicts of text have one order in every box: a replayed snippet takes the branches that it took. Whoever
+crafts colliding keys slows their own box down."""
 WORK_FOLDER = "/tmp"
 """Where a box may write; its current folder."""
 READ_PATHS = ("/usr", "/opt", "/lib", "/lib64")

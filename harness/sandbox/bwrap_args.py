@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.sandbox.boot import WORK_FOLDER
+from harness.sandbox.boot import HASH_SEED, PYTHON_FLAGS, WORK_FOLDER
 from harness.sandbox.bwrap_program import NAMESPACES
 from harness.sandbox.spec import SandboxSpec
 from harness.sandbox.tree import BOXLIB, PYTHON
@@ -34,7 +34,7 @@ def zygote_arguments(program: Path, tree: Path, inherit: Inherit, settings: str)
         *("--cap-add", "CAP_SYS_ADMIN", "--proc", "/proc"),
         *("--size", str(DEVICES_BYTES), "--tmpfs", WORK_FOLDER, "--chdir", "/"),
         *("--seccomp", str(inherit.seccomp), "--info-fd", str(inherit.info)),
-        *("--", PYTHON, "-I", "-B", f"{BOXLIB}/sandbox_image/zygote.py", settings),
+        *("--", PYTHON, *PYTHON_FLAGS, f"{BOXLIB}/sandbox_image/zygote.py", settings),
     ]
 
 
@@ -44,7 +44,7 @@ def arguments(program: Path, tree: Path, spec: SandboxSpec, inherit: Inherit, bo
         *_walls(program, tree),
         *("--size", str(spec.disk_mb * MIB), "--tmpfs", WORK_FOLDER, "--chdir", WORK_FOLDER),
         *("--seccomp", str(inherit.seccomp), "--info-fd", str(inherit.info)),
-        *("--", PYTHON, "-I", "-B", f"{BOXLIB}/boot.py", boot),
+        *("--", PYTHON, *PYTHON_FLAGS, f"{BOXLIB}/boot.py", boot),
     ]
 
 
@@ -53,7 +53,8 @@ def _walls(program: Path, tree: Path) -> list[str]:
         str(program),
         *NAMESPACES,
         *("--uid", str(BOX_USER), "--gid", str(BOX_USER), "--hostname", "box"),
-        *("--die-with-parent", "--new-session", "--as-pid-1", "--clearenv", "--cap-drop", "ALL"),
+        *("--die-with-parent", "--new-session", "--as-pid-1", "--cap-drop", "ALL"),
+        *("--clearenv", "--setenv", *HASH_SEED),
         *("--ro-bind", str(tree), "/"),
         *("--size", str(DEVICES_BYTES), "--tmpfs", "/dev", "--dev-bind", "/dev/null", "/dev/null"),
         *("--remount-ro", "/dev"),

@@ -92,6 +92,7 @@ class SlotPool:
         shelf.target = max(shelf.target, slots)
         shelf.used_at = time.monotonic()
         self._fill(spec, shelf)
+        self._watch_idle()
         if shelf.filling is not None:
             await asyncio.wait([shelf.filling])
         return len(shelf.slots)

@@ -530,6 +530,14 @@ def test_the_channel_is_the_boxes_only_socket(probe_tree: Path) -> None:
     assert run(body) == (False, socket.SOCK_STREAM, b"h")
 
 
+def test_texts_hash_alike_in_every_box(probe_tree: Path) -> None:
+    """A replayed snippet meets sets in the order in which it met them, in whatever box."""
+    ways = [Way(groups=False, slot=slot) for slot in (False, True, True)]
+    found = [probe(probe_tree, way, "found['order'] = list({'a', 'b', 'c', 'd', 'e', 'f'})") for way in ways]
+    assert found[0] is not None
+    assert found == [found[0]] * 3
+
+
 @pytest.mark.parametrize("way", SINGLE)
 def test_the_wheels_bubblewrap_makes_the_same_box(probe_tree: Path, way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without the system's program has the same walls."""
