@@ -38,7 +38,7 @@ INODE_BYTES = 1024
 """What the kernel keeps for one file of a tmpfs, entry included; 0.9 KiB measured."""
 
 PYTHON_FLAGS = ("-P", "-s", "-B")
-"""No import from the current folder or a home, nothing written. The environment is ours, and read for the seed alone."""
+"""No import from the current folder or a home, nothing written; the environment is ours, and holds the seed alone."""
 HASH_SEED = ("PYTHONHASHSEED", "0")
 """Sets and dicts of text have one order in every box: a replayed snippet takes the branches that it took. Whoever
 crafts colliding keys slows their own box down."""
