@@ -93,7 +93,7 @@ def test_a_thread_that_may_still_run_keeps_the_call_unknown() -> None:
         async with executing() as executor:
             tool = bind(pay, reconcile=lambda operation_id: DidNotHappen())
             call = make_call(tool, operation_id="op-1")
-            await executor.begin(tool, call, Deadline(0.02), lambda: None)
+            await executor.begin(tool, call, Deadline(0.3), lambda: None)
             still = await executor.reconcile(tool, call, Deadline(5), ended=True)
             assert still == _unknown("the tool may still be at work, so nobody can say that it did not happen")
             release.set()
@@ -121,6 +121,6 @@ def test_everything_else_is_still_unknown(look_up, why: str) -> None:
 def test_a_look_up_that_hangs_is_no_answer() -> None:
     """It has a deadline like every tool."""
     release = threading.Event()
-    outcome = _reconcile(lambda operation_id: release.wait(10), timeout_s=0.02)
+    outcome = _reconcile(lambda operation_id: release.wait(10), timeout_s=0.3)
     release.set()
-    assert outcome == _unknown("the look-up did not answer within 0.02 seconds")
+    assert outcome == _unknown("the look-up did not answer within 0.3 seconds")
