@@ -57,6 +57,9 @@ class Connection(asyncio.BufferedProtocol):
         self._view = memoryview(self._buffer)
         self._transport: asyncio.Transport | None = None
         self._paused = False
+        """True while the box leaves too much unread to be listened to."""
+        self._backlog: list[bytes] = []
+        """Frames that had come before; at most one buffer full."""
         self._over = False
 
     # --- from the host ---------------------------------------------------------------------------------------
@@ -114,16 +117,23 @@ class Connection(asyncio.BufferedProtocol):
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        session = self._session
         try:
-            for frame in session.decoder.feed(self._view[:nbytes]):
-                self._tell(session.accept(frame))
-                if self._over:
-                    return
-            if session.decoder.fault is not None:
-                raise session.decoder.fault
+            self._serve(self._session.decoder.feed(self._view[:nbytes]))
         except HostileInput as error:
             self._lose(error)
+
+    def _serve(self, frames: list[bytes]) -> None:
+        """Tell what the frames say, while the box reads its answers; the rest waits. Raises HostileInput."""
+        session = self._session
+        for index, frame in enumerate(frames):
+            if self._paused:
+                self._backlog = frames[index:]
+                return
+            self._tell(session.accept(frame))
+            if self._over:
+                return
+        if session.decoder.fault is not None:
+            raise session.decoder.fault
 
     def eof_received(self) -> bool:
         pending = self._session.decoder.pending
@@ -142,8 +152,15 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.pause_reading()
 
     def resume_writing(self) -> None:
-        if self._paused and self._transport is not None and not self._over:
-            self._paused = False
+        if not self._paused or self._transport is None or self._over:
+            return
+        self._paused = False
+        backlog, self._backlog = self._backlog, []
+        try:
+            self._serve(backlog)
+        except HostileInput as error:
+            self._lose(error)
+        if not self._paused and not self._over:
             self._transport.resume_reading()
 
     def _tell(self, message: Message) -> None:

@@ -62,6 +62,10 @@ class Ended:
     err: str = ""
     prints: int = 0
     """Frames of printed text."""
+    longest: int = 0
+    """Characters of the longest of them."""
+    unread: int = 0
+    """Bytes of answers that the box had not read when time was up."""
     calls: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
     """(task, tool, arguments) in the order in which they came."""
     idle: list[list[int]] = field(default_factory=list)
@@ -71,8 +75,10 @@ class Ended:
 class Host:
     """A listener that answers from `tools`: name → function of the arguments; `never` is not answered."""
 
-    def __init__(self, tools: Mapping[str, Callable[[dict[str, Any]], Any]]) -> None:
+    def __init__(self, tools: Mapping[str, Callable[[dict[str, Any]], Any]], at_most: float = float("inf")) -> None:
         self.tools = tools
+        self.at_most = at_most
+        self._printed = 0
         self.ended = Ended()
         self.connection: Connection | None = None
         self.hello = asyncio.Event()
@@ -110,6 +116,11 @@ class Host:
 
     def on_print(self, frame: Print) -> None:
         self.ended.prints += 1
+        self.ended.longest = max(self.ended.longest, len(frame.text))
+        self._printed += len(frame.text)
+        if self._printed >= self.at_most and self.connection is not None:
+            self.connection.close()
+            self.over.set()
         if frame.stream == "out":
             self.ended.out += frame.text
         else:
@@ -238,21 +249,29 @@ TOOLS: dict[str, Callable[[dict[str, Any]], Any]] = {
 
 
 def play(source: str, serve: Mapping[str, Callable[[dict[str, Any]], Any]] = TOOLS, **changes: Any) -> Ended:
-    """Run a snippet to its end, its calls served by `serve`. Raises TimeoutError after 20 seconds."""
-    return asyncio.run(_play(start_of(source, **changes), serve))
+    """Run a snippet to its end, its calls served by `serve`. Raises TimeoutError after 20 seconds.
+
+    `at_most` ends it after so many printed characters, `seconds` after so long, as the host would.
+    """
+    at_most, seconds = changes.pop("at_most", float("inf")), changes.pop("seconds", None)
+    return asyncio.run(_play(start_of(source, **changes), Host(serve, at_most), seconds))
 
 
-async def _play(start: Start, tools: Mapping[str, Callable[[dict[str, Any]], Any]]) -> Ended:
-    host = Host(tools)
+async def _play(start: Start, host: Host, seconds: float | None) -> Ended:
     with runner() as (sock, process):
         host.connection = await attach(asyncio.get_running_loop(), sock, Session(TOKEN, WireLimits()), host)
         try:
             async with asyncio.timeout(SECONDS):
                 await host.hello.wait()
                 host.connection.send_start(start)
-                await host.over.wait()
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(host.over.wait(), seconds)
+                host.ended.unread = host.connection.unread_bytes
+                if not host.over.is_set() or host.at_most < float("inf"):
+                    process.kill()
                 while process.poll() is None:
                     await asyncio.sleep(0.002)
+                await asyncio.sleep(0.01)
         finally:
             host.connection.close()
         host.ended.status = process.returncode

@@ -312,6 +312,41 @@ def test_a_box_that_lets_answers_pile_up_is_lost() -> None:
     assert heard.lost.code == "unread"
 
 
+def test_calls_that_came_in_one_piece_wait_too() -> None:
+    """Answers given at once to a hundred calls in one read pile up no further than the mark and one answer."""
+
+    class Answers(Heard):
+        def on_call(self, frame: CallFrame) -> None:
+            super().on_call(frame)
+            self.connection.send_answer(frame.id, Answer(True, b'"%b"' % (b"x" * 300_000)), 1)
+            self.most = max(self.most, self.connection.unread_bytes)
+
+    async def main() -> Answers:
+        here, there = socket.socketpair()
+        with there:
+            there.setblocking(False)
+            heard = Answers()
+            heard.most = 0
+            heard.connection = await attach(asyncio.get_running_loop(), here, Session("secret", WireLimits()), heard)
+            there.send(framed(HELLO))
+            await until(lambda: "hello" in heard.lines)
+            heard.connection.send_start(START)
+            there.send(framed(OPEN, *(call(number) for number in range(1, 101))))
+            answers = Decoder()
+            got = []
+            async with asyncio.timeout(10):
+                while len(got) < 101:
+                    with contextlib.suppress(BlockingIOError):
+                        got += answers.feed(there.recv(1 << 20))
+                    await asyncio.sleep(0)
+            heard.connection.close()
+            return heard
+
+    heard = asyncio.run(main())
+    assert heard.lines == ["hello", "open", *range(1, 101)]
+    assert heard.most < (1 << 20) + 2 * 300_100
+
+
 def test_a_slow_trickle_holds_no_more_than_one_frame() -> None:
     """Eight megabytes announced, sent in pieces: the buffer is the frame, and nothing else."""
 
