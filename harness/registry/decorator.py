@@ -1,6 +1,6 @@
 """The decorator of tools, and the small words that stand in it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import TypeVar
 
@@ -41,7 +41,7 @@ def tool(
     timeout_s: float = DEFAULT_TIMEOUT_SECONDS,
     errors: Mapping[type[BaseException], ErrorRule] | None = None,
     retry: RetryRule = NO_RETRY,
-    scope: tuple[str, ...] = (),
+    scope: str | Sequence[str] = (),
     identity: IdentityWord = Identity.SERVICE,
     data: Mapping[str, str] | None = None,
     cost: Cost | None = None,
@@ -66,7 +66,7 @@ def tool(
         timeout_s=timeout_s,
         errors=dict(errors or {}),
         retry=retry,
-        scope=tuple(scope),
+        scope=(scope,) if isinstance(scope, str) else tuple(scope),
         identity=identity,
         data=dict(data or {}),
         cost=cost,

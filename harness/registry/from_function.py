@@ -3,11 +3,11 @@
 import functools
 import inspect
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from harness.contract.tool import NO_IDEMPOTENCY, IdempotencyRule, Identity, ToolContract
+from harness.contract.tool import NO_IDEMPOTENCY, ErrorRule, IdempotencyRule, Identity, ToolContract
 from harness.core.budget import Amount
 from harness.core.call import Approval, Effect, Idempotency, Json
 from harness.core.errors import Fault, Place, RegistryRefused
@@ -124,9 +124,30 @@ def _words(chosen: Settings, place: Place) -> tuple[_Words | None, list[Fault]]:
             faults.append(Fault("bad_metadata", "`key` names the argument that holds the key", hint, place))
             kind = None
         rule = IdempotencyRule(kind) if kind is not None else NO_IDEMPOTENCY
+    faults += _error_faults(chosen, place)
+    if not (chosen.cost is None or isinstance(chosen.cost, Decimal) or callable(chosen.cost)):
+        faults.append(
+            Fault("bad_metadata", f"`{chosen.cost!r}` is no cost", 'write `usd("0.002")`, or a function', place)
+        )
     if faults:
         return None, faults
     return _Words(effect, approval, rule, identity), faults
+
+
+def _error_faults(chosen: Settings, place: Place) -> Iterator[Fault]:
+    names: set[str] = set()
+    declared: Mapping[Any, Any] = chosen.errors
+    for kind, rule in declared.items():
+        if not (isinstance(kind, type) and issubclass(kind, BaseException)):
+            yield Fault("bad_metadata", f"`{kind!r}` is no error class", "write the class, not its name", place)
+        elif not isinstance(rule, ErrorRule):
+            yield Fault(
+                "bad_metadata", f"`{kind.__name__}` has no rule", "write `no_effect()`, or an `ErrorRule`", place
+            )
+        elif kind.__name__ in names:
+            hint = "the snippet knows errors by name: rename one of them"
+            yield Fault("bad_metadata", f"two error classes are called `{kind.__name__}`", hint, place)
+        names.add(getattr(kind, "__name__", ""))
 
 
 def _one_of(kind: Any, word: object, field: str, place: Place, faults: list[Fault]) -> Any:

@@ -21,7 +21,7 @@ from tool_stubs.types import Types
 
 __all__ = ["Signature", "read_signature"]
 
-_AS_THEY_ARE = frozenset({str, int, bool, Any, type(None), inspect.Parameter.empty})
+_AS_THEY_ARE = (str, int, bool, Any, type(None), inspect.Parameter.empty)
 """Types whose JSON is their value: nothing to convert once the schema has passed."""
 
 
@@ -43,9 +43,12 @@ def read_signature(
 ) -> tuple[Signature | None, list[Fault]]:
     """The signature, or why there is none: every fault of it."""
     faults: list[Fault] = []
+    bare = _bare(function)
+    if inspect.isgeneratorfunction(bare) or inspect.isasyncgenfunction(bare):
+        return None, [Fault("bad_annotation", "a generator has no result", "return a list", place)]
     try:
         parameters = inspect.signature(function).parameters
-        hints = get_type_hints(inspect.unwrap(_bare(function)), include_extras=True)
+        hints = get_type_hints(inspect.unwrap(bare), include_extras=True)
     except (NameError, TypeError, ValueError, SyntaxError) as error:
         hint = "annotate with names that exist when the module has been imported"
         return None, [Fault("bad_annotation", f"the annotations cannot be read: {_line(error)}", hint, place)]
@@ -167,7 +170,7 @@ def _decoder(
     converts = {
         name: adapter.validate_python
         for name, adapter in adapters.items()
-        if getattr(adapter, "_type", None) not in _AS_THEY_ARE
+        if not any(getattr(adapter, "_type", None) is plain for plain in _AS_THEY_ARE)
     }
 
     def decode(arguments: dict[str, Json]) -> dict[str, Any]:

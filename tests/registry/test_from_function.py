@@ -278,6 +278,15 @@ def test_settings_can_say_what_the_annotations_do_not() -> None:
     assert made.contract.output_schema == {"type": "object", "additionalProperties": {"type": "integer"}}
 
 
+def test_one_scope_may_be_written_as_one_text() -> None:
+    """A text is one name, not its letters."""
+
+    @tool(effect="read", scope="tenant")
+    def f(tenant: str) -> None: ...
+
+    assert from_function(f).contract.scope == ("tenant",)
+
+
 def test_what_is_not_annotated_is_open() -> None:
     """No schema is better than a wrong one."""
 
@@ -362,6 +371,15 @@ def test_every_fault_of_a_signature_is_told_at_once() -> None:
     ]
 
 
+def test_a_generator_is_no_tool() -> None:
+    """It would act only while somebody reads it."""
+
+    def f() -> Any:
+        yield 1
+
+    assert _faults(f) == [("bad_annotation", "f", "a generator has no result", "return a list")]
+
+
 def test_an_annotation_that_names_nothing_is_told() -> None:
     """Not a NameError in the user's face."""
 
@@ -419,6 +437,21 @@ def _give(record_id: int) -> Out: ...
                 "the key `text` may be left out",
                 "take away its default: a call without a key could not be repeated safely",
             ),
+        ),
+        (
+            _take,
+            Settings(errors={"Stale": no_effect()}),  # type: ignore[dict-item]
+            ("bad_metadata", "_take", "`'Stale'` is no error class", "write the class, not its name"),
+        ),
+        (
+            _take,
+            Settings(errors={Stale: no_effect}),  # type: ignore[dict-item]
+            ("bad_metadata", "_take", "`Stale` has no rule", "write `no_effect()`, or an `ErrorRule`"),
+        ),
+        (
+            _take,
+            Settings(cost=0.5),  # type: ignore[arg-type]
+            ("bad_metadata", "_take", "`0.5` is no cost", 'write `usd("0.002")`, or a function'),
         ),
         (
             _take,

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.tool_stubs.making import item
 from tool_stubs.generate import generate
 from tool_stubs.problem import StubRefused
 from tool_stubs.runtime.stub import build
-
-from tests.tool_stubs.making import item
 
 
 def _documents() -> list[dict[str, Any]]:

@@ -9,10 +9,10 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tool_stubs.runtime.codec import Codec
-from tool_stubs.runtime.errors import ArgumentsRefused
 
 from tests.tool_stubs.making import Box, item
+from tool_stubs.runtime.codec import Codec
+from tool_stubs.runtime.errors import ArgumentsRefused
 
 UTC = dt.timezone.utc  # noqa: UP017 - the box's Python may be any
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+
 from tool_stubs.dialect import normalise
 from tool_stubs.problem import StubRefused
 

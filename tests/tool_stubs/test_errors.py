@@ -1,6 +1,7 @@
 """Errors in the box: a failed call always raises, with code, sentence and hint."""
 
 import pytest
+
 from tool_stubs.runtime import errors
 
 

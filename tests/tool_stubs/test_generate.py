@@ -3,9 +3,9 @@
 import json
 
 from mypy import api as mypy
-from tool_stubs.generate import compact, generate
 
 from tests.tool_stubs.making import item, record_tool
+from tool_stubs.generate import compact, generate
 
 
 def _stub(source: str) -> str:

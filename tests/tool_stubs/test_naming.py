@@ -3,11 +3,11 @@
 import keyword
 
 import pytest
+
+from tests.tool_stubs.making import Box, item
 from tool_stubs.generate import tool_names
 from tool_stubs.naming import class_name, fold_parameters, fold_tool
 from tool_stubs.problem import StubRefused
-
-from tests.tool_stubs.making import Box, item
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,10 @@
 import asyncio
 
 import pytest
-from tool_stubs.runtime.errors import ArgumentsRefused, ToolDenied
-from tool_stubs.runtime.stub import build
 
 from tests.tool_stubs.making import Box, item, record_tool
+from tool_stubs.runtime.errors import ArgumentsRefused, ToolDenied
+from tool_stubs.runtime.stub import build
 
 
 def test_positional_keyword_and_mixed_calls_send_the_same() -> None:

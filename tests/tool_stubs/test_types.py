@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+
 from tool_stubs.definitions import render
 from tool_stubs.dialect import normalise
 from tool_stubs.types import Types
