@@ -1,0 +1,87 @@
+"""What contracts may say and this version does not execute yet: one row each. A run with one of them is refused."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from harness.contract.model import Contract
+from harness.contract.words import FILE, Form
+from harness.core.errors import Fault
+
+__all__ = ["LATER", "Later", "unavailable_faults"]
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """One thing that is read, typed, and not executed."""
+
+    name: str
+    keys: Callable[[Contract], Iterator[str]]
+    """The keys of a contract that ask for it."""
+    hint: str
+
+
+def _checks(contract: Contract) -> Iterator[str]:
+    for kind in ("preconditions", "invariants", "postconditions"):
+        yield from (f"checks.{kind}[{index}]" for index, _ in enumerate(getattr(contract.checks, kind)))
+
+
+def _stops(contract: Contract) -> Iterator[str]:
+    yield from (f"completion.stop[{index}]" for index, _ in enumerate(contract.completion.stop))
+
+
+def _escalations(contract: Contract) -> Iterator[str]:
+    yield from (f"escalate[{index}]" for index, _ in enumerate(contract.escalate))
+
+
+def _destinations(contract: Contract) -> Iterator[str]:
+    for index, each in enumerate(contract.destination):
+        if each.kind != FILE or each.format not in (Form.JSON, Form.JSONL):
+            yield f"destination[{index}]"
+
+
+def _notifications(contract: Contract) -> Iterator[str]:
+    yield from (f"destination[{index}].notify" for index, each in enumerate(contract.destination) if each.notify)
+
+
+def _retention(contract: Contract) -> Iterator[str]:
+    for index, each in enumerate(contract.destination):
+        if each.retention is not None:
+            yield f"destination[{index}].retention"
+
+
+def _children(contract: Contract) -> Iterator[str]:
+    for index, each in enumerate(contract.permissions.tools):
+        if each.contract:
+            yield f"permissions.tools[{index}].contract"
+
+
+def _models(contract: Contract) -> Iterator[str]:
+    if contract.models:
+        yield "models"
+
+
+def _output_model(contract: Contract) -> Iterator[str]:
+    if contract.output.model:
+        yield "output.model"
+
+
+LATER: tuple[Later, ...] = (
+    Later("checks", _checks, "leave the check out"),
+    Later("stop conditions", _stops, "leave the stop condition out: `budget.iterations` ends the run"),
+    Later("escalations", _escalations, "leave the escalation out"),
+    Later("this kind of destination", _destinations, "write `file:PATH` with the format json or jsonl"),
+    Later("notifications", _notifications, "leave `notify` out"),
+    Later("retention", _retention, "leave `retention` out, and remove files yourself"),
+    Later("contracts as tools", _children, "list the tools themselves"),
+    Later("prices of models", _models, "leave `models` out"),
+    Later("output models", _output_model, "write `schema:`"),
+)
+
+
+def unavailable_faults(contract: Contract) -> tuple[Fault, ...]:
+    """Everything that a contract asks for and this version does not execute."""
+    return tuple(
+        Fault("not_available", f"`{key}`: {row.name} are not available yet", row.hint, contract.place(key))
+        for row in LATER
+        for key in row.keys(contract)
+    )
