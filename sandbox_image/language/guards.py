@@ -4,11 +4,13 @@ Plain attribute reads, items, iteration and unpacking have no guard: no plain na
 docs/decisions/0005-thin-guards.md). Standard library only.
 """
 
+import datetime
 import types
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from sandbox_image.language.formats import vetted_format
+from sandbox_image.language.formats import vetted
+from sandbox_image.language.kinds import MAIN, module_of, mro_of
 from sandbox_image.language.names import (
     CHANGEABLE,
     GUARDED,
@@ -20,25 +22,21 @@ from sandbox_image.language.names import (
 )
 
 __all__ = [
-    "MAIN",
+    "VIEWS",
     "Forbidden",
-    "changed",
+    "Views",
+    "change",
     "checked_name",
-    "deleted",
+    "delete",
     "is_own",
     "match",
     "own",
     "read",
     "read_name",
-    "use_clock",
+    "refuse",
     "write",
 ]
 
-MAIN = "__main__"
-"""The module of every class and function that a snippet makes."""
-
-_module_of: Callable[[type], Any] = type.__dict__["__module__"].__get__
-_mro_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 _OWN_TYPES: set[type] = set()
 """Types of which every object is the snippet's own; looked up before anything else."""
 
@@ -56,7 +54,6 @@ _WRITABLE = frozenset(
         ("csv", "Dialect"),
         ("csv", "DictReader"),
         ("csv", "DictWriter"),
-        ("difflib", "SequenceMatcher"),
     }
 )
 """Classes of others whose objects are made to be written to, by module and name."""
@@ -66,19 +63,33 @@ class Forbidden(AttributeError):
     """The language does not allow what the snippet tried; the text says what to write instead."""
 
 
-def is_own(value: object) -> bool:
+class Views:
+    """What guards need from the run; set by the namespace."""
+
+    now: Callable[[Any], datetime.datetime] | None = None
+    """The run's clock, by time zone; None leaves the machine's."""
+    loop: Callable[[Any], Any] = staticmethod(lambda loop: loop)
+    """An event loop as the snippet may have it."""
+    value: Callable[[Any], Any] = staticmethod(lambda value: value)
+    """What stands behind a promise."""
+
+
+VIEWS = Views()
+
+
+def is_own(value: Any) -> bool:
     """Whether the snippet made it: an object of a class of its own, such a class, a function, a namespace."""
     kind = type(value)
     if kind in _OWN_TYPES:
         return True
     if issubclass(kind, type):
-        return _module_of(value) == MAIN  # type: ignore[arg-type]
-    if _module_of(kind) == MAIN or kind is types.SimpleNamespace:
+        return bool(module_of(value) == MAIN)
+    if module_of(kind) == MAIN or kind is types.SimpleNamespace:
         _OWN_TYPES.add(kind)
         return True
     if kind is types.FunctionType:
-        return value.__globals__.get("__name__") == MAIN  # type: ignore[attr-defined]
-    return kind is super and is_own(value.__thisclass__)  # type: ignore[attr-defined]
+        return bool(value.__globals__.get("__name__") == MAIN)
+    return kind is super and is_own(value.__thisclass__)
 
 
 def own(value: Any) -> Any:
@@ -92,14 +103,10 @@ def write(value: Any) -> Any:
     """`value`, where its attributes may be set or deleted. Raises Forbidden elsewhere."""
     if type(value) in _OWN_TYPES or is_own(value):
         return value
-    for base in () if isinstance(value, type | types.ModuleType) else _mro_of(type(value)):
-        if (_module_of(base), base.__name__) in _WRITABLE or (_module_of(base) == "tools" and _is_model(base)):
+    for base in () if isinstance(value, type | types.ModuleType) else mro_of(type(value)):
+        if (module_of(base), base.__name__) in _WRITABLE or "__wire_fields__" in vars(base):
             return value
     raise Forbidden(f"attributes of others cannot be set; {_whose(value)}")
-
-
-def _is_model(kind: type) -> bool:
-    return "__wire_fields__" in vars(kind)
 
 
 def _whose(value: object) -> str:
@@ -110,7 +117,7 @@ def _whose(value: object) -> str:
     return f"`{type(value).__name__}` is not a class of the snippet: use its public methods"
 
 
-# --- reading by name ---------------------------------------------------------------------------------------------------
+# --- names -------------------------------------------------------------------------------------------------------------
 
 
 def checked_name(name: object) -> str:
@@ -128,50 +135,90 @@ def refuse(name: str) -> NoReturn:
     raise Forbidden(f"`{name}` cannot be used here; {SUBSTITUTES.get(name, 'no object gives it away')}")
 
 
+def _is_private(name: str) -> bool:
+    return name.startswith("_") and not is_special(name) and name not in LIBRARY_PRIVATE
+
+
+def _changeable(name: object) -> str:
+    text = checked_name(name)
+    if is_special(text) and text not in CHANGEABLE:
+        refuse(text)
+    return text
+
+
+# --- reading by name ---------------------------------------------------------------------------------------------------
+
+
 def read_name(value: Any, name: object, *default: Any) -> Any:
-    """`getattr`, with the same rules as an attribute that is written out."""
+    """`getattr`, with the rules of an attribute that is written out."""
     text = checked_name(name)
     if text in GUARDED:
-        try:
-            return read(value, text)
-        except Forbidden:
-            raise
-        except AttributeError:
-            if default:
-                return default[0]
-            raise
-    if text.startswith("_") and not is_special(text) and text not in LIBRARY_PRIVATE:
+        found = getattr(value, text, *default)
+        return found if default and found is default[0] else read(value, text)
+    if _is_private(text):
         own(value)
     return getattr(value, text, *default)
 
 
 def read(value: Any, name: str) -> Any:
-    """An attribute whose name is guarded. Raises Forbidden where it would give more than a value."""
-    return _READERS[name](value, name)
+    """An attribute whose name is guarded. Raises Forbidden where it would give more than a value.
 
-
-def _read_format(value: Any, name: str) -> Any:
-    of_text = isinstance(value, str) or (isinstance(value, type) and issubclass(value, str))
+    What is judged is what was found, so that no object in between hides what it leads to.
+    """
+    reader = _BY_VALUE.get(name)
+    if reader is not None:
+        return reader(value, name)
     found = getattr(value, name)
-    if not of_text or isinstance(found, types.MethodType | types.FunctionType):
-        return found
-    return vetted_format(value, name, read_name)
+    if type(found) is types.BuiltinMethodType:
+        return _bound(found, name)
+    if type(found) is types.MethodDescriptorType:
+        return _unbound(found, name)
+    return found
 
 
-def _read_mro(value: Any, name: str) -> Any:
-    if isinstance(value, type) or value is TYPE_STAND_IN:
+def _bound(found: Any, name: str) -> Any:
+    """A method of C code, with the object that it belongs to."""
+    owner = found.__self__
+    if name in ("format", "format_map") and isinstance(owner, str):
+        return vetted(str.__str__(owner), name, refuse)
+    if name == "mro" and isinstance(owner, type):
         refuse(name)
-    return getattr(value, name)
+    if name in ("now", "utcnow") and isinstance(owner, type) and issubclass(owner, datetime.datetime):
+        return _clock_of(owner, name) if VIEWS.now else found
+    if name == "get_loop":
+        return lambda: VIEWS.loop(found())
+    return found
+
+
+def _unbound(found: Any, name: str) -> Any:
+    """A method of C code as its class has it: its first argument is the object."""
+    if name in ("format", "format_map") and found.__objclass__ is str:
+        return lambda text, /, *args, **values: vetted(str.__str__(text), name, refuse)(*args, **values)
+    if name == "mro":
+        refuse(name)
+    if name == "get_loop":
+        return lambda task: VIEWS.loop(found(task))
+    return found
+
+
+def _clock_of(kind: Any, name: str) -> Callable[..., Any]:
+    def now(tz: Any = None) -> Any:
+        assert VIEWS.now is not None
+        moment = VIEWS.now(tz)
+        return moment if kind is type(moment) else kind.combine(moment.date(), moment.timetz())
+
+    return now if name == "now" else lambda: now(datetime.UTC).replace(tzinfo=None)
 
 
 def _read_obj(value: Any, name: str) -> Any:
-    if isinstance(value, AttributeError):
+    value = VIEWS.value(value)
+    if isinstance(value, AttributeError | types.GenericAlias):
         raise Forbidden("`obj` of an AttributeError cannot be used here; use e.name or str(e)")
     return getattr(value, name)
 
 
 def _read_dict(value: Any, name: str) -> Any:
-    if isinstance(value, type | types.FunctionType) or not is_own(value):
+    if isinstance(value, type | types.FunctionType) or type(value) is super or not is_own(value):
         raise Forbidden(f"`__dict__` can be used on objects of your own classes; {_whose(value)}")
     return getattr(value, name)
 
@@ -179,53 +226,22 @@ def _read_dict(value: Any, name: str) -> Any:
 def _read_setter(value: Any, name: str) -> Callable[..., None]:
     """`object.__setattr__`, `super().__setattr__` and the like, which look at the name that they are given."""
     act = getattr(value, name)
-    vet = changed if name == "__setattr__" else deleted
 
     def bound(attribute: object, *new: Any) -> None:
-        act(_may_change(attribute), *new)
+        act(_changeable(attribute), *new)
 
     def unbound(target: Any, attribute: object, *new: Any) -> None:
-        vet(target, attribute, *new, act=act)
+        text = _changeable(attribute)
+        act(own(target) if _is_private(text) else write(target), text, *new)
 
-    return unbound if isinstance(value, type) else bound
-
-
-_clock: Callable[[Any], Any] | None = None
-
-
-def use_clock(now: Callable[[Any], Any]) -> None:
-    """Let `datetime.now(zone)` and `utcnow()` be `now(zone)`: what a snippet sees of time is replayed."""
-    global _clock
-    _clock = now
+    if isinstance(value, type):
+        return unbound
+    own(value)
+    return bound
 
 
-def _read_now(value: Any, name: str) -> Any:
-    found = getattr(value, name)
-    if _clock is None or type(found) is not types.BuiltinMethodType:
-        return found
-    kind, clock = found.__self__, _clock
-    if not isinstance(kind, type):
-        kind = type(kind)
-
-    def now(tz: Any = None) -> Any:
-        moment = clock(tz)
-        return kind.combine(moment.date(), moment.timetz()) if type(moment) is not kind else moment
-
-    return now if name == "now" else lambda: now(_UTC).replace(tzinfo=None)
-
-
-def _read_loop(value: Any, name: str) -> Any:
-    return LOOP_STAND_IN(getattr(value, name))
-
-
-_READERS: dict[str, Callable[[Any, str], Any]] = {
-    "format": _read_format,
-    "format_map": _read_format,
-    "mro": _read_mro,
+_BY_VALUE: dict[str, Callable[[Any, str], Any]] = {
     "obj": _read_obj,
-    "now": _read_now,
-    "utcnow": _read_now,
-    "get_loop": _read_loop,
     "__dict__": _read_dict,
     "__setattr__": _read_setter,
     "__delattr__": _read_setter,
@@ -235,40 +251,38 @@ _READERS: dict[str, Callable[[Any, str], Any]] = {
 # --- writing by name ---------------------------------------------------------------------------------------------------
 
 
-def _may_change(name: object) -> str:
-    text = checked_name(name)
-    if is_special(text) and text not in CHANGEABLE:
-        refuse(text)
-    return text
+def change(value: Any, name: object, new: Any, /) -> None:
+    """`setattr`, with the rules of an assignment that is written out."""
+    text = _changeable(name)
+    setattr(own(value) if _is_private(text) else write(value), text, new)
 
 
-def changed(value: Any, name: object, new: Any, *, act: Callable[..., None] = setattr) -> None:
-    """`setattr`, with the same rules as an assignment that is written out."""
-    text = _may_change(name)
-    act(own(value) if text.startswith("_") else write(value), text, new)
-
-
-def deleted(value: Any, name: object, *, act: Callable[..., None] = delattr) -> None:
+def delete(value: Any, name: object, /) -> None:
     """`delattr`, with the same rules."""
-    text = _may_change(name)
-    act(own(value) if text.startswith("_") else write(value), text)
+    text = _changeable(name)
+    delattr(own(value) if _is_private(text) else write(value), text)
 
 
 # --- match -------------------------------------------------------------------------------------------------------------
 
 
 def match(subject: Any, *kinds: Any) -> Any:
-    """`subject`, where the classes that a match takes apart by position name plain attributes."""
+    """`subject`, where the classes that a match takes apart by position name attributes that may be read."""
     for kind in kinds:
-        if not isinstance(kind, type):
-            continue
-        if _module_of(type(kind)) == MAIN:
-            raise Forbidden(f"`{kind.__name__}` has a metaclass of its own: name the attributes, {kind.__name__}(x=…)")
-        for base in _mro_of(kind):
-            names = type.__getattribute__(base, "__dict__").get("__match_args__", ())
-            if type(names) is not tuple:
-                raise Forbidden(f"`__match_args__` of `{kind.__name__}` must be a tuple of names")
-            for name in names:
-                if checked_name(name) in GUARDED or str(name).startswith("_"):
-                    refuse(str(name))
+        if isinstance(kind, type):
+            _check_positions(kind)
     return subject
+
+
+def _check_positions(kind: type) -> None:
+    if module_of(type(kind)) == MAIN:
+        raise Forbidden(f"`{kind.__name__}` has a metaclass of its own: name the attributes, {kind.__name__}(x=…)")
+    is_mine = module_of(kind) == MAIN
+    for base in mro_of(kind):
+        names = type.__getattribute__(base, "__dict__").get("__match_args__", ())
+        if type(names) is not tuple:
+            raise Forbidden(f"`__match_args__` of `{kind.__name__}` must be a tuple of names")
+        for name in names:
+            text = checked_name(name)
+            if text in GUARDED or is_special(text) or (_is_private(text) and not is_mine):
+                refuse(text)

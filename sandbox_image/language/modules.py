@@ -202,10 +202,11 @@ MODULES: dict[str, Module] = {
         "`inspect`, `sys` and `types` are left out",
         "make_dataclass",
     ),
-    "enum": _module("EnumCheck FlagBoundary CONFORM CONTINUOUS EJECT KEEP NAMED_FLAGS STRICT UNIQUE auto member nonmember "
-        "property unique verify",
-        "classes made from computed names are looked at",
-        "Enum Flag IntEnum IntFlag StrEnum ReprEnum EnumMeta EnumType"),
+    "enum": _module(
+        "CONFORM CONTINUOUS EJECT Enum EnumCheck Flag FlagBoundary IntEnum IntFlag KEEP NAMED_FLAGS ReprEnum STRICT StrEnum "
+        "UNIQUE auto member nonmember property unique verify",
+        "classes of named values; the metaclass is left out",
+    ),
     "types": _module(
         "GenericAlias MappingProxyType NoneType SimpleNamespace UnionType EllipsisType NotImplementedType",
         "what makes functions, code, modules and classes is left out",
@@ -234,10 +235,10 @@ MODULES: dict[str, Module] = {
         "ALL_COMPLETED AbstractEventLoop Barrier BoundedSemaphore BrokenBarrierError CancelledError Condition Event "
         "FIRST_COMPLETED FIRST_EXCEPTION Future InvalidStateError LifoQueue Lock PriorityQueue Queue QueueEmpty QueueFull "
         "QueueShutDown@3.13 Semaphore Task TaskGroup Timeout TimeoutError all_tasks as_completed create_task "
-        "current_task ensure_future gather iscoroutine iscoroutinefunction isfuture run shield sleep timeout "
+        "current_task gather iscoroutine iscoroutinefunction isfuture run shield sleep timeout "
         "timeout_at to_thread wait wait_for wrap_future",
         "processes, sockets, servers, signals and the loop's own rights are left out",
-        "get_event_loop get_running_loop new_event_loop set_event_loop",
+        "ensure_future get_event_loop get_running_loop new_event_loop run_coroutine_threadsafe set_event_loop",
     ),
     "concurrent": _module("", "a package: of its modules `futures` alone"),
     "concurrent.futures": _module(

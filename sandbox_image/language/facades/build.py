@@ -1,0 +1,60 @@
+"""Makes the façade of a module: a module of its own that holds the listed names and nothing else.
+
+What is not in it cannot be reached through it, and a snippet cannot change it (A11, A22). Standard library only.
+"""
+
+import difflib
+import importlib
+import sys
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sandbox_image.language.facades import classes, facts, reflection, running
+from sandbox_image.language.modules import MODULES, names_of, submodules_of
+
+__all__ = ["facade"]
+
+_OURS: Mapping[str, Mapping[str, Any]] = {**classes.OURS, **facts.OURS, **reflection.OURS, **running.OURS}
+"""Module → name → what stands in for it."""
+_NO_MODULE = " (restricted)"
+"""Ends the `__name__` of a façade: Python looks for `name.part` among all loaded modules when a from-import fails."""
+
+
+def facade(name: str, imports: frozenset[str]) -> types.ModuleType:
+    """The module `name` as a snippet with these imports sees it. Raises ImportError where it does not exist."""
+    real = importlib.import_module(name)
+    made = types.ModuleType(name + _NO_MODULE, doc=None)
+    names = names_of(name, imports)
+    below = submodules_of(name, imports)
+    ours = _OURS.get(name, {})
+    late = facts.LATE if name == "sys" else {}
+    for each in _public(real) if names is None else sorted(names - below - late.keys()):
+        found = ours.get(each, getattr(real, each, _MISSING))
+        if found is not _MISSING and not isinstance(found, types.ModuleType):
+            made.__dict__[each] = found
+    for part in sorted(below):
+        made.__dict__[part] = facade(f"{name}.{part}", imports)
+    made.__dict__["__getattr__"] = _absent(name, made, late)
+    return made
+
+
+_MISSING = object()
+
+
+def _public(real: types.ModuleType) -> list[str]:
+    """Of a package that a platform team admitted: what it says is public."""
+    listed = getattr(real, "__all__", None)
+    return [each for each in (listed if listed is not None else vars(real)) if not each.startswith("_")]
+
+
+def _absent(name: str, made: types.ModuleType, late: Mapping[str, Callable[[], Any]]) -> Callable[[str], Any]:
+    def __getattr__(attribute: str) -> Any:
+        if attribute in late:
+            return late[attribute]()
+        have = [each for each in vars(made) if not each.startswith("_")]
+        near = difflib.get_close_matches(attribute, have, 1)
+        hint = f"did you mean `{near[0]}`?" if near else "it is left out in the restricted language"
+        raise AttributeError(f"module `{name}` has no `{attribute}` here; {hint}")
+
+    return __getattr__
