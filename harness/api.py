@@ -34,6 +34,7 @@ from harness.run.ids import new_run_id
 from harness.run.observation import Observation
 from harness.run.state import Parts
 from harness.sandbox.backends import Choice, choose
+from harness.sandbox.spec import SandboxSpec
 
 __all__ = ["Harness", "Session"]
 
@@ -58,7 +59,10 @@ class Harness:
         backend: Backend | None = None,
         clock: Clock | None = None,
     ) -> None:
-        """`folder` is what `file:` destinations and the store are relative to; `backend` is chosen when first used."""
+        """`folder` is what `file:` destinations and the store are relative to.
+
+        A `backend` that is handed over stays the caller's to close; otherwise one is chosen when first needed.
+        """
         registry.seal()
         self.registry = registry
         self.policy = policy
@@ -67,6 +71,7 @@ class Harness:
         self.principal = principal or operating_system_user(policy)
         self._clock = clock or SystemClock()
         self._backend = backend
+        self._lent = backend is not None
         self._store: SqliteStore | None = None
         self._parts: Parts | None = None
 
@@ -84,7 +89,7 @@ class Harness:
             host=host,
             policy=load_policy(where) if where is not None else BUILT_IN,
         )
-        harness._backend_setting = backend or host.sandbox.backend
+        harness._backend_setting = backend or host.sandbox.backend.value
         return harness
 
     _backend_setting: str = "auto"
@@ -158,13 +163,8 @@ class Harness:
     async def parts(self) -> Parts:
         """The real parts, made when first needed. Raises EnvironmentUnavailable, StoreError."""
         if self._parts is None:
-            backend = self._backend or await choose(Choice(self._backend_setting))
-            self._backend = backend
-            if backend.name not in (*self.policy.backends, "script"):
-                raise EnvironmentUnavailable(
-                    f"the policy does not allow the backend `{backend.name}`", hint="allow it, or make another one work"
-                )
             store = self.store()
+            backend = self._backend or await self._choose()
             self._parts = Parts(
                 backend=backend,
                 store=store,
@@ -176,6 +176,18 @@ class Harness:
                 results=str(self.folder),
             )
         return self._parts
+
+    async def _choose(self) -> Backend:
+        """A backend that works here and that the policy allows. Raises EnvironmentUnavailable."""
+        sandbox = self.host.sandbox
+        spec = SandboxSpec(runtime=sandbox.runtime, image=sandbox.image)
+        backend = await choose(Choice(self._backend_setting), spec)
+        if backend.name not in {allowed.value for allowed in self.policy.backends}:
+            await backend.close()
+            raise EnvironmentUnavailable(
+                f"the policy does not allow the backend `{backend.name}`", hint="allow it, or make another one work"
+            )
+        return backend
 
     def store(self) -> SqliteStore:
         """The store, opened when first needed. Raises StoreError."""
@@ -200,7 +212,8 @@ class Harness:
         """Let go of everything: boxes, threads, store."""
         parts, self._parts = self._parts, None
         if parts is not None:
-            await parts.backend.close()
+            if not self._lent:
+                await parts.backend.close()
             parts.executor.close()
         if self._store is not None:
             self._store.close()

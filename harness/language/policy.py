@@ -54,7 +54,9 @@ KINDS: dict[str, Kind] = {
         "And Or Add Sub Mult MatMult Div Mod Pow LShift RShift BitOr BitXor BitAnd FloorDiv Invert Not UAdd USub "
         "Eq NotEq Lt LtE Gt GtE Is IsNot In NotIn",
     ),
-    **_kinds(Treatment.PLAIN, "an expression of its parts", "BoolOp BinOp UnaryOp IfExp Starred Slice keyword NamedExpr"),
+    **_kinds(
+        Treatment.PLAIN, "an expression of its parts", "BoolOp BinOp UnaryOp IfExp Starred Slice keyword NamedExpr"
+    ),
     **_kinds(Treatment.PLAIN, "makes a value of its parts", "Dict Set List Tuple JoinedStr FormattedValue"),
     **_kinds(
         Treatment.PLAIN,
@@ -82,7 +84,9 @@ KINDS: dict[str, Kind] = {
     ),
     **_kinds(Treatment.RULE, "calls: format strings that are written out", "Call"),
     **_kinds(Treatment.RULE, "comparisons: `type(x) is T` stays Python's own", "Compare"),
-    **_kinds(Treatment.RULE, "functions: their names, parameters, and whose `self` it is", "FunctionDef AsyncFunctionDef"),
+    **_kinds(
+        Treatment.RULE, "functions: their names, parameters, and whose `self` it is", "FunctionDef AsyncFunctionDef"
+    ),
     **_kinds(Treatment.RULE, "functions without a name: their parameters", "Lambda arguments arg"),
     **_kinds(Treatment.RULE, "classes: the special methods that they define", "ClassDef Assign AnnAssign"),
     **_kinds(Treatment.RULE, "names that it binds", "Global Nonlocal ExceptHandler"),
@@ -107,4 +111,3 @@ REFUSED_KINDS: dict[str, Refusal] = {
     "Interpolation": Refusal("a template string", "not looked at yet", "use an f-string"),
 }
 """Kinds that are refused by name; every other kind is refused as unknown."""
-

@@ -125,10 +125,10 @@ def _words(chosen: Settings, place: Place) -> tuple[_Words | None, list[Fault]]:
             kind = None
         rule = IdempotencyRule(kind) if kind is not None else NO_IDEMPOTENCY
     faults += _error_faults(chosen, place)
-    if not (chosen.cost is None or isinstance(chosen.cost, Decimal) or callable(chosen.cost)):
-        faults.append(
-            Fault("bad_metadata", f"`{chosen.cost!r}` is no cost", 'write `usd("0.002")`, or a function', place)
-        )
+    cost: Any = chosen.cost
+    if not (cost is None or isinstance(cost, Decimal) or callable(cost)):
+        hint = 'write `usd("0.002")`, or a function'
+        faults.append(Fault("bad_metadata", f"`{cost!r}` is no cost", hint, place))
     if faults:
         return None, faults
     return _Words(effect, approval, rule, identity), faults

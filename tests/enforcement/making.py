@@ -1,13 +1,16 @@
 """What the tests of enforcement are made of: granted tools, calls, and facts as a plain value."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
-from harness.contract.effective import Effective, Terms
+from harness.contract.effective import Effective, Terms, bind
 
 from harness.contract.grants import Constraint, ConstraintKind, Grant
+from harness.contract.load import load_contract
+from harness.contract.policy import BUILT_IN
 from harness.contract.principal import Principal
 from harness.contract.tool import ErrorRule, IdempotencyRule, ToolContract
 from harness.core.budget import Amount, Budget, Shortage
@@ -142,7 +145,22 @@ RETRYABLE = {"Lost": ErrorRule(no_effect=False, retry=True, hint="")}
 """An error class that says nothing of its effect and may be retried: the tool honours its key."""
 
 
-def make_terms(grants: tuple[Grant, ...], principal: str, contract_digest: str) -> Any:
-    """The part of a run's terms that deciding reads."""
-    by_name = {grant.tool.name: grant for grant in grants}
-    return Terms("run_1", {}, by_name, (), Effective(contract_digest, Principal(principal, {}, "test")))
+def make_terms(grants: tuple[Grant, ...], principal: str, contract_digest: str) -> Terms:
+    """The terms of a run under a real contract, with these grants in place of its own."""
+    effective = replace(_bound(), digest=contract_digest, principal=Principal(principal, {}, "python"))
+    return Terms(effective, "run_1", {}, {grant.tool.name: grant for grant in grants}, ())
+
+
+@cache
+def _bound() -> Effective:
+    document = {
+        "contract": "tests",
+        "version": 1,
+        "goal": "decide calls",
+        "output": {"schema": {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}},
+        "budget": {"tokens": 0, "cost_usd": "0", "wall_seconds": 5, "retries": 0, "iterations": 1},
+        "permissions": {"tools": []},
+        "completion": {"success": "output.n > 0"},
+        "destination": [{"to": "file:out.json"}],
+    }
+    return bind(load_contract(document), BUILT_IN, Principal("ann", {}, "python"), {})

@@ -24,8 +24,8 @@ def build(base: str, from_host: bool, as_json: bool) -> None:
         raise click.UsageError("give --base or --from-host, not both")
     made = build_image(find_endpoint(), base=base, from_host=from_host)
     if as_json:
-        print_json({"image": made.reference, "origin": made.origin.value, "note": made.note})
+        print_json({"image": made.id, "origin": made.origin.value, "base": made.base, "note": made.note})
         return
-    click.echo(f"{made.reference} ({made.origin.value})")
+    click.echo(f"{made.id} ({made.origin.value}, on {made.base})")
     if made.note:
         click.echo(made.note, err=True)

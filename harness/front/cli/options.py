@@ -1,6 +1,7 @@
 """Options and helpers that several commands share."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def read_snippet(path: str) -> str:
     """The snippet at `path`, or from standard input for `-`. Raises click.UsageError where it cannot be read."""
     try:
         if path == "-":
-            data = click.get_binary_stream("stdin").read(MAX_SNIPPET_BYTES + 1)
+            data = sys.stdin.buffer.read(MAX_SNIPPET_BYTES + 1)
         else:
             with open(path, "rb") as file:
                 data = file.read(MAX_SNIPPET_BYTES + 1)

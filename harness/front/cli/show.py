@@ -1,7 +1,7 @@
 """How a result looks on a terminal: calls with verdicts, budget, ending, where the result lies."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 from rich.markup import escape
@@ -31,9 +31,9 @@ def show_result(console: Console, result: RunResult) -> None:
     _ending(console, result)
 
 
-def show_calls(console: Console, calls: "list[CallLine] | tuple[CallLine, ...] | object") -> None:
+def show_calls(console: Console, calls: Sequence[CallLine]) -> None:
     """The calls with their verdicts."""
-    lines = list(calls)  # type: ignore[call-overload]
+    lines = list(calls)
     if not lines:
         return
     table = Table(title="calls", title_justify="left", show_edge=False, pad_edge=False)

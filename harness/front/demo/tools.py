@@ -1,10 +1,10 @@
 """Tools of the demo: a database of airports, one read with a scope, one idempotent write, one destructive call."""
 
 import csv
-import importlib.resources
 import os
 import sqlite3
 from contextlib import closing
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TypedDict
 
@@ -40,7 +40,10 @@ def build_database(path: Path) -> int:
 
     Raises ModuleNotFoundError where that package is not installed.
     """
-    source = importlib.resources.files("vega_datasets").joinpath("_data/airports.csv")
+    spec = find_spec("vega_datasets")  # found, not imported: the package itself would want pandas
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError("vega_datasets")
+    source = Path(spec.origin).parent / "_data" / "airports.csv"
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(
             "CREATE TABLE airports"
@@ -70,7 +73,18 @@ def list_airports(state: str) -> list[Airport]:
     """
     with closing(_connect()) as connection:
         rows = connection.execute("SELECT * FROM airports WHERE state = ? ORDER BY iata", (state,))
-        return [Airport(**dict(row)) for row in rows]
+        return [_airport(row) for row in rows]
+
+
+def _airport(row: sqlite3.Row) -> Airport:
+    return Airport(
+        iata=row["iata"],
+        name=row["name"],
+        city=row["city"],
+        state=row["state"],
+        latitude=row["latitude"],
+        longitude=row["longitude"],
+    )
 
 
 @tool(

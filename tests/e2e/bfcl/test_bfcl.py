@@ -59,7 +59,7 @@ def contract(tools: list[str], turns: int) -> dict[str, Any]:
     }
 
 
-POLICY = {"version": 1, "approval": {"read": "none", "write": "none", "destructive": "none"}}
+POLICY = {"policy": "scenarios", "version": 1, "approval": {"read": "none", "write": "none", "destructive": "none"}}
 """The scenarios' destructive calls are part of the game: nobody is asked."""
 
 
@@ -102,7 +102,7 @@ def test_scenarios_end_as_they_do_outside(backend: str, group: int, tmp_path: An
             assert values == _plain(wanted), scenario["id"]
             assert state(backends) == wanted_state, scenario["id"]
             assert result.outcome is Outcome.ACCEPTED, (scenario["id"], result.ending)
-            harness.detach()
+            await harness.close()
         await made.close()
 
     asyncio.run(whole())
