@@ -7,7 +7,6 @@ from functools import cache
 from typing import Any
 
 from harness.contract.effective import Effective, Terms, bind
-
 from harness.contract.grants import Constraint, ConstraintKind, Grant
 from harness.contract.load import load_contract
 from harness.contract.policy import BUILT_IN
