@@ -4,34 +4,37 @@ Binding narrows: the strictest approval, the ceiling where nothing is stated, an
 what is stated lies above it.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from harness.contract.expression import Predicate, compile_predicate
 from harness.contract.facts_env import inputs_schema, run_env
+from harness.contract.filling import Filler
 from harness.contract.grants import Constraint, ConstraintKind, DestinationTerms, Grant, NotifyTerms
 from harness.contract.later import unavailable_faults
 from harness.contract.model import Contract, contract_digest
+from harness.contract.narrowing import narrowed_limits, policy_faults, strictest
 from harness.contract.policy import Policy
 from harness.contract.principal import Principal
-from harness.contract.references import MissingReference, Values, fill
+from harness.contract.references import MissingReference, Root, Values, fill, references
 from harness.contract.rules import contract_faults
 from harness.contract.schema import Validator, compile_schema
-from harness.contract.scope import Limits
-from harness.contract.sections import ToolGrant
 from harness.contract.tool import ToolContract
 from harness.contract.words import Language
-from harness.core.budget import Amount, Dimension, tool_calls
+from harness.core.budget import Amount
 from harness.core.call import Approval, Json
-from harness.core.errors import ContractRefused, Fault, Place
+from harness.core.canonical import canonical
+from harness.core.errors import ContractRefused, Fault, HostileInput
 
 __all__ = ["Constraint", "ConstraintKind", "DestinationTerms", "Effective", "Grant", "NotifyTerms", "Terms", "bind"]
+
+MAX_INPUT_FAULTS = 20
+"""So many faults of the inputs one refusal lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effective:
-    """What a contract comes to here. Holds for any number of runs."""
+    """What a contract comes to here. Made by `bind`; holds for any number of runs."""
 
     contract: Contract
     digest: str
@@ -39,253 +42,125 @@ class Effective:
     policy: Policy
     principal: Principal
     tools: Mapping[str, ToolContract]
-    """The listed ones."""
+    """The listed ones, by wire name."""
     limits: Mapping[str, Amount]
-    """Every dimension, and `calls:TOOL` where a grant states one."""
+    """Every dimension, and `calls:TOOL` where a grant states one; named and measured as in `harness.core.budget`."""
     approvals: Mapping[str, Approval]
     """By tool: the strictest of policy, tool and contract."""
     language: Language
     imports: tuple[str, ...]
+    """Modules that the snippet may import."""
+    backends: tuple[str, ...]
+    """Backends that may run it: the stated one, else those of the policy."""
     success: Predicate
+    stops: tuple[Predicate, ...]
+    """The `when` conditions of `completion.stop`, in their order."""
     output_validator: Validator
     inputs_validator: Validator
-    unavailable: tuple[Fault, ...] = ()
-    """What it says and this version does not execute."""
-    grants_by_tool: Mapping[str, ToolGrant] = field(default_factory=dict)
+    unavailable: tuple[Fault, ...]
+    """What contract or policy say and this version does not execute; a run is refused where there is any."""
 
     def for_run(self, run_id: str, inputs: Mapping[str, Json]) -> "Terms":
-        """The terms of one run. Raises ContractRefused where the inputs do not fit, or narrow a scope to nothing."""
-        faults = [
-            Fault("bad_input", f"the input {each.path.replace('$', 'inputs', 1)}: {each.message}")
-            for each in self.inputs_validator.faults(dict(inputs))
-        ]
+        """The terms of one run. Raises ContractRefused where the inputs do not fit, or lead outside a scope."""
+        given = {**_defaults(self.contract), **inputs}
+        faults = _input_faults(given, self.inputs_validator)
         if faults:
             raise ContractRefused(faults)
-        principal = {"name": self.principal.name, **self.principal.claims}
-        values = Values(run_id, dict(inputs), dict(self.contract.params), principal)
-        filled = _Filled(self, values)
-        grants = {name: filled.grant(name, grant) for name, grant in self.grants_by_tool.items()}
-        destinations = filled.destinations()
-        if filled.faults:
-            raise ContractRefused(filled.faults)
-        return Terms(self, run_id, dict(inputs), grants, destinations)
+        values = Values(run_id, given, self.contract.params, self.principal.to_cel())
+        filler = Filler(self.contract, values)
+        grants = filler.grants(self.tools, self.approvals)
+        destinations = filler.destinations()
+        if filler.faults:
+            raise ContractRefused(filler.faults)
+        return Terms(run_id, given, grants, destinations, self)
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
     """An effective contract with the references of one run filled in; secrets are still references."""
 
-    effective: Effective
     run: str
+    """Id of the run."""
     inputs: Mapping[str, Json]
+    """What the caller passed, with the schema's defaults."""
     grants: Mapping[str, Grant]
+    """By wire name."""
     destinations: tuple[DestinationTerms, ...]
+    effective: Effective
 
 
 def bind(contract: Contract, policy: Policy, principal: Principal, tools: Mapping[str, ToolContract]) -> Effective:
-    """Bind a contract. Raises ContractRefused with every fault."""
+    """Bind a contract. Raises ContractRefused with every fault; what is not executed yet stands in `unavailable`."""
+    try:
+        digest = contract_digest(contract)
+    except HostileInput as error:
+        raise ContractRefused([Fault("not_json", f"a value has no JSON form: {error.message}")]) from None
     faults = [
         *contract_faults(contract, tools),
-        *_ceiling_faults(contract, policy),
-        *_permission_faults(contract, policy, tools),
-        *_sandbox_faults(contract, policy),
-        *_destination_faults(contract, policy),
-        *_caller_faults(contract, policy, principal),
-        *_reference_faults(contract, principal),
+        *policy_faults(contract, policy, principal, tools),
+        *_claim_faults(contract, principal),
     ]
     if faults:
         raise ContractRefused(list(dict.fromkeys(faults)))
-    grants = {grant.tool: grant for grant in contract.permissions.tools if grant.tool}
+    env = run_env(contract)
+    grants = [grant for grant in contract.permissions.tools if grant.tool]
+    output = contract.output.schema_
     return Effective(
         contract=contract,
-        digest=contract_digest(contract),
+        digest=digest,
         policy=policy,
         principal=principal,
-        tools={name: tools[name] for name in grants},
-        limits=_limits(contract, policy),
-        approvals={name: _approval(tools[name], grant, policy) for name, grant in grants.items()},
+        tools={grant.tool: tools[grant.tool] for grant in grants},
+        limits=narrowed_limits(contract, policy),
+        approvals={grant.tool: strictest(tools[grant.tool], grant, policy) for grant in grants},
         language=contract.sandbox.language or policy.languages[0],
         imports=contract.sandbox.imports if contract.sandbox.imports is not None else policy.imports,
-        success=compile_predicate(contract.completion.success, run_env(contract)),
-        output_validator=compile_schema(contract.output.schema_),
+        backends=(contract.sandbox.backend,) if contract.sandbox.backend else policy.backends,
+        success=compile_predicate(contract.completion.success, env),
+        stops=tuple(compile_predicate(stop.when, env) for stop in contract.completion.stop if stop.when),
+        output_validator=compile_schema(output if output is not None else True),
         inputs_validator=compile_schema(inputs_schema(contract)),
-        unavailable=unavailable_faults(contract),
-        grants_by_tool=grants,
+        unavailable=unavailable_faults(contract, policy),
     )
 
 
-def _approval(tool: ToolContract, grant: ToolGrant, policy: Policy) -> Approval:
-    return max(policy.approval_for(tool), tool.approval, grant.approval, key=lambda each: each.strictness)
+def _defaults(contract: Contract) -> dict[str, Json]:
+    """The stated defaults of inputs."""
+    properties = inputs_schema(contract).get("properties")
+    if not isinstance(properties, Mapping):
+        return {}
+    return {
+        name: each["default"] for name, each in properties.items() if isinstance(each, Mapping) and "default" in each
+    }
 
 
-# --- policy --------------------------------------------------------------------------------------------------
+def _input_faults(inputs: Mapping[str, Json], validator: Validator) -> list[Fault]:
+    try:
+        canonical(inputs)
+    except HostileInput as error:
+        return [Fault("bad_input", f"the inputs have no JSON form: {error.message}", "pass JSON values")]
+    if validator.ok(dict(inputs)):
+        return []
+    faults = [
+        Fault("bad_input", f"`{each.path.replace('$', 'inputs', 1)}`: {each.message}", "see `inputs` of the contract")
+        for each in validator.faults(dict(inputs))[:MAX_INPUT_FAULTS]
+    ]
+    return faults or [Fault("bad_input", "the inputs do not fit their schema", "see `inputs` of the contract")]
 
 
-def _limits(contract: Contract, policy: Policy) -> dict[str, Amount]:
-    limits: dict[str, Amount] = {}
-    for dimension in Dimension:
-        stated = getattr(contract.budget, dimension.value)
-        limits[dimension.value] = stated if stated is not None else policy.ceilings.limit(dimension)
-    if contract.budget.disk_mb is None:
-        limits["disk_mb"] = max(1, min(int(limits["disk_mb"]), int(limits["memory_mb"]) // 4))
-    for grant in contract.permissions.tools:
-        if grant.tool and grant.calls is not None:
-            limits[tool_calls(grant.tool)] = grant.calls
-    return limits
-
-
-def _ceiling_faults(contract: Contract, policy: Policy) -> Iterator[Fault]:
-    for dimension in Dimension:
-        stated, ceiling = getattr(contract.budget, dimension.value), policy.ceilings.limit(dimension)
-        if stated is not None and stated > ceiling:
-            said = f"`{dimension}` is {stated}, and the policy `{policy.policy}` allows {ceiling}"
-            place = contract.place(f"budget.{dimension}")
-            yield Fault("above_ceiling", said, f"state {ceiling} or less, or leave it out", place)
-
-
-def _permission_faults(contract: Contract, policy: Policy, tools: Mapping[str, ToolContract]) -> Iterator[Fault]:
-    for index, grant in enumerate(contract.permissions.tools):
-        place = contract.place(f"permissions.tools[{index}]")
-        tool = tools.get(grant.tool)
-        if tool is None:
-            continue
-        if not policy.allows_tool(tool):
-            said = f"the policy `{policy.policy}` does not let a contract list `{tool.name}` ({tool.effect})"
-            yield Fault("tool_not_allowed", said, "leave it out, or ask the platform team", place)
-        if _approval(tool, grant, policy) is Approval.ALWAYS and not tool.has_preview:
-            said = f"`{tool.name}` asks a person every time, and has no written preview"
-            yield Fault("no_preview", said, "give the tool a `preview`", place)
-
-
-def _sandbox_faults(contract: Contract, policy: Policy) -> Iterator[Fault]:
-    sandbox = contract.sandbox
-    if sandbox.language is not None and sandbox.language not in policy.languages:
-        said = f"the policy `{policy.policy}` does not allow the language `{sandbox.language}`"
-        allowed = ", ".join(f"`{each}`" for each in policy.languages)
-        yield Fault("language_not_allowed", said, f"one of {allowed}", contract.place("sandbox.language"))
-    for index, module in enumerate(sandbox.imports or ()):
-        if module not in policy.imports:
-            said = f"the policy `{policy.policy}` does not let a contract import `{module}`"
-            hint = f"there are: {', '.join(policy.imports)}"
-            yield Fault("import_not_allowed", said, hint, contract.place(f"sandbox.imports[{index}]"))
-    if sandbox.backend and sandbox.backend not in {each.value for each in policy.backends}:
-        said = f"the policy `{policy.policy}` does not allow the backend `{sandbox.backend}`"
-        yield Fault("backend_not_allowed", said, "leave it out", contract.place("sandbox.backend"))
-    if sandbox.runtime and sandbox.runtime not in policy.runtimes:
-        said = f"the policy `{policy.policy}` does not allow the runtime `{sandbox.runtime}`"
-        yield Fault("runtime_not_allowed", said, "leave it out", contract.place("sandbox.runtime"))
-    if sandbox.image and sandbox.image not in policy.images:
-        said = f"the policy `{policy.policy}` does not allow the image `{sandbox.image}`"
-        yield Fault("image_not_allowed", said, "leave it out", contract.place("sandbox.image"))
-
-
-def _destination_faults(contract: Contract, policy: Policy) -> Iterator[Fault]:
-    for index, destination in enumerate(contract.destination):
-        if not policy.allows_destination(destination.to, destination.kind):
-            said = f"the policy `{policy.policy}` does not allow the destination `{destination.to}`"
-            hint = f"there are: {', '.join(policy.destinations)}"
-            yield Fault("destination_not_allowed", said, hint, contract.place(f"destination[{index}].to"))
-
-
-def _caller_faults(contract: Contract, policy: Policy, principal: Principal) -> Iterator[Fault]:
-    allowed = policy.callers.get(contract.contract)
-    if allowed is not None and principal.name not in allowed:
-        said = f"`{principal.name}` may not run the contract `{contract.contract}`"
-        yield Fault("caller_not_allowed", said, "ask the platform team", contract.place("contract"))
-
-
-def _reference_faults(contract: Contract, principal: Principal) -> Iterator[Fault]:
-    """References to params and claims that name nothing; inputs are known only at a run."""
-    known = {"name": principal.name, **principal.claims}
-    values = Values("run", _Anything(), dict(contract.params), known)
+def _claim_faults(contract: Contract, principal: Principal) -> list[Fault]:
+    """References to claims and params that name nothing; inputs are known only at a run."""
+    values = Values("run", {}, contract.params, principal.to_cel())
+    faults: list[Fault] = []
     for index, grant in enumerate(contract.permissions.tools):
         for argument, limits in grant.scope.items():
-            try:
-                fill([value for _kind, value in limits.rules], values)
-            except MissingReference as missing:
-                place = contract.place(f"permissions.tools[{index}].scope.{argument}")
-                yield Fault("missing_reference", str(missing), "give the claim in the policy, or a literal", place)
-
-
-class _Anything(dict[str, Any]):
-    """Inputs that are not known yet: every name is there."""
-
-    def __contains__(self, name: object) -> bool:
-        return True
-
-    def __getitem__(self, name: str) -> Any:
-        return "input"
-
-
-# --- one run -------------------------------------------------------------------------------------------------
-
-
-class _Filled:
-    """Fills references in; what cannot be filled is collected."""
-
-    def __init__(self, effective: Effective, values: Values) -> None:
-        self._effective = effective
-        self._values = values
-        self.faults: list[Fault] = []
-
-    def grant(self, name: str, written: ToolGrant) -> Grant:
-        """The grant of a tool for this run."""
-        tool = self._effective.tools[name]
-        bound: dict[str, Json] = {}
-        limits: list[Constraint] = []
-        for argument, said in written.scope.items():
-            for kind, value in self._rules(name, argument, said):
-                if said.bind:
-                    bound[argument] = value
-                else:
-                    limits.append(Constraint(argument, kind, value))
-        allowed = set(self._effective.contract.permissions.data_classes)
-        return Grant(
-            tool=tool,
-            bound=bound,
-            limits=tuple(limits),
-            calls=written.calls,
-            approval=self._effective.approvals[name],
-            visible_schema=_visible(tool.input_schema, frozenset(bound)),
-            masks=frozenset(tool.data.values()) - allowed,
-        )
-
-    def _rules(self, tool: str, argument: str, said: Limits) -> list[tuple[ConstraintKind, Json]]:
-        try:
-            return [(kind, fill(value, self._values)) for kind, value in said.rules]
-        except MissingReference as missing:
-            self.faults.append(Fault("missing_reference", f"the scope of `{tool}.{argument}`: {missing}"))
-            return []
-
-    def destinations(self) -> tuple[DestinationTerms, ...]:
-        """Where this run's result goes."""
-        found = []
-        for index, each in enumerate(self._effective.contract.destination):
-            place = self._effective.contract.place(f"destination[{index}].to")
-            url = self._text(each.to, place)
-            notify = tuple(
-                NotifyTerms(
-                    self._text(note.webhook or note.bus, place),
-                    "webhook" if note.webhook else "bus",
-                    frozenset(str(wish) for wish in note.on),
-                )
-                for note in each.notify
-            )
-            found.append(DestinationTerms(url, each.format.value, each.retention, notify))
-        return tuple(found)
-
-    def _text(self, text: str, place: Place) -> str:
-        try:
-            return str(fill(text, self._values, segments=True))
-        except MissingReference as missing:
-            self.faults.append(Fault("missing_reference", str(missing), "", place))
-            return ""
-
-
-def _visible(schema: Mapping[str, Any], bound: frozenset[str]) -> dict[str, Any]:
-    """The input schema without the bound arguments."""
-    if not bound:
-        return dict(schema)
-    properties = {name: each for name, each in schema.get("properties", {}).items() if name not in bound}
-    required = [name for name in schema.get("required", ()) if name not in bound]
-    return {**schema, "properties": properties, "required": required}
+            place = contract.place(f"permissions.tools[{index}].scope.{argument}")
+            for reference in references([value for _kind, value in limits.rules]):
+                if reference.root not in (Root.PRINCIPAL, Root.PARAMS):
+                    continue
+                try:
+                    fill(reference.text, values)
+                except MissingReference as missing:
+                    hint = f"the principal `{principal.name}` needs the claim, see `claims` of the policy"
+                    faults.append(Fault("missing_reference", str(missing), hint, place))
+    return faults

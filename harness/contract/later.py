@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from harness.contract.model import Contract
+from harness.contract.policy import Policy
 from harness.contract.words import FILE, Form
 from harness.core.errors import Fault
 
-__all__ = ["LATER", "Later", "unavailable_faults"]
+__all__ = ["LATER", "LATER_POLICY", "Later", "LaterPolicy", "unavailable_faults"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,7 @@ class Later:
     keys: Callable[[Contract], Iterator[str]]
     """The keys of a contract that ask for it."""
     hint: str
+    verb: str = "are"
 
 
 def _checks(contract: Contract) -> Iterator[str]:
@@ -60,6 +62,11 @@ def _models(contract: Contract) -> Iterator[str]:
         yield "models"
 
 
+def _waiting(contract: Contract) -> Iterator[str]:
+    if contract.approval is not None:
+        yield "approval"
+
+
 def _output_model(contract: Contract) -> Iterator[str]:
     if contract.output.model:
         yield "output.model"
@@ -69,19 +76,51 @@ LATER: tuple[Later, ...] = (
     Later("checks", _checks, "leave the check out"),
     Later("stop conditions", _stops, "leave the stop condition out: `budget.iterations` ends the run"),
     Later("escalations", _escalations, "leave the escalation out"),
-    Later("this kind of destination", _destinations, "write `file:PATH` with the format json or jsonl"),
+    Later("this kind of destination", _destinations, "write `file:PATH` with the format json or jsonl", "is"),
     Later("notifications", _notifications, "leave `notify` out"),
-    Later("retention", _retention, "leave `retention` out, and remove files yourself"),
+    Later("retention", _retention, "leave `retention` out, and remove files yourself", "is"),
     Later("contracts as tools", _children, "list the tools themselves"),
+    Later(
+        "waiting for a person",
+        _waiting,
+        "leave `approval` out: a call that needs a person ends the run as paused",
+        "is",
+    ),
     Later("prices of models", _models, "leave `models` out"),
     Later("output models", _output_model, "write `schema:`"),
 )
 
 
-def unavailable_faults(contract: Contract) -> tuple[Fault, ...]:
-    """Everything that a contract asks for and this version does not execute."""
-    return tuple(
-        Fault("not_available", f"`{key}`: {row.name} are not available yet", row.hint, contract.place(key))
+@dataclass(frozen=True, slots=True)
+class LaterPolicy:
+    """One rule of policies that is read, typed, and not executed: silence would loosen it."""
+
+    name: str
+    key: str
+    is_stated: Callable[[Policy], bool]
+
+
+LATER_POLICY: tuple[LaterPolicy, ...] = (
+    LaterPolicy("rules on metering", "metered", lambda policy: bool(policy.metered)),
+    LaterPolicy("masks of unlabelled fields", "mask_unlabelled", lambda policy: policy.mask_unlabelled),
+)
+
+
+def unavailable_faults(contract: Contract, policy: Policy) -> tuple[Fault, ...]:
+    """Everything that a contract or its policy asks for and this version does not execute."""
+    asked = [
+        Fault("not_available", f"`{key}`: {row.name} {row.verb} not available yet", row.hint, contract.place(key))
         for row in LATER
         for key in row.keys(contract)
-    )
+    ]
+    asked += [
+        Fault(
+            "not_available",
+            f"`{rule.key}` of the policy: {rule.name} are not available yet",
+            "leave it out of the policy",
+            policy.place(rule.key),
+        )
+        for rule in LATER_POLICY
+        if rule.is_stated(policy)
+    ]
+    return tuple(asked)

@@ -222,5 +222,5 @@ def _begins(url: str, beginning: str) -> bool:
 
 
 BUILT_IN = Policy(policy="built-in", version=1)
-"""Where there is no policy file: listed reads and writes are allowed, destructive calls ask a person, the ceilings above
-hold, files below the host's folder are the only destination, and no secret may stand in a contract."""
+"""Where there is no policy file: listed reads and writes are allowed, destructive calls ask a person, the ceilings
+above hold, files below the host's folder are the only destination, and no secret may stand in a contract."""

@@ -65,7 +65,7 @@ def _scope_faults(contract: Contract, key: str, grant: ToolGrant, tool: ToolCont
 
 
 def limit_faults(tool: ToolContract, argument: str, limits: Limits, place: Place) -> Iterator[Fault]:
-    """What is wrong with the stated values of one argument; values with references are looked at when they are known."""
+    """What is wrong with the values of one argument; those with references are looked at when they are known."""
     schema = argument_schema(tool, argument)
     kind = shape_of(schema).kind
     for rule, value in limits.rules:
