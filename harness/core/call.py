@@ -103,8 +103,8 @@ class Call:
     effect: Effect = Effect.WRITE
     state: State = State.RECEIVED
     ordinal: int = 0
-    """1-based count of equal (lineage, origin, content) over all tasks: what a `derived` key counts by, so that a repair
-    which moves a call to another task meets the same key. 0: take `occurrence`."""
+    """1-based count of equal (lineage, origin, content) over all tasks of an iteration: what a `derived` key counts by,
+    so that a repair which moves a call to another task meets the same key. 0: take `occurrence`."""
 
     def moved(self, event: Event) -> "Call":
         """The call after `event`. Raises IllegalTransition."""
