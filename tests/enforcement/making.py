@@ -147,7 +147,8 @@ RETRYABLE = {"Lost": ErrorRule(no_effect=False, retry=True, hint="")}
 def make_terms(grants: tuple[Grant, ...], principal: str, contract_digest: str) -> Terms:
     """The terms of a run under a real contract, with these grants in place of its own."""
     effective = replace(_bound(), digest=contract_digest, principal=Principal(principal, {}, "python"))
-    return Terms(effective, "run_1", {}, {grant.tool.name: grant for grant in grants}, ())
+    by_name = {grant.tool.name: grant for grant in grants}
+    return Terms(run="run_1", inputs={}, grants=by_name, destinations=(), effective=effective)
 
 
 @cache
