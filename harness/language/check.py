@@ -1,15 +1,33 @@
-"""Check and compile a snippet; nothing of it is executed or imported. (First version: no restriction yet.)"""
+"""Checks a snippet before anything starts: the language's rules on every node, then the code that a box will run.
+
+It reads text and compiles it; nothing of the snippet is executed or imported, whatever it says (A12).
+"""
 
 import ast
 import hashlib
 import marshal
+import types
+import warnings
+from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from sandbox_image.language.modules import STANDARD
+
 from harness.contract.words import Language
 from harness.core.errors import Fault, Place, SnippetRefused
+from harness.language.faults import Faults
+from harness.language.restrict import Restricted
+from harness.language.shape import ENTRY, FILE, misplaced, shape
+from harness.language.source import normalise
+from harness.language.survey import survey
 
-__all__ = ["Checked", "Language", "check"]
+__all__ = ["CACHED", "Checked", "Language", "check"]
+
+CACHED = 256
+"""Checked snippets that are kept: one of 4 KB keeps 30 KB, so 8 MB at most in ordinary use."""
+
+_Key = tuple[bytes, Language, tuple[str, ...], frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,65 +35,102 @@ class Checked:
     """A snippet that may run."""
 
     code: bytes
+    """Marshalled code of a module that defines `__snippet__`; for this Python's minor version alone."""
     source: str
+    """The text that was compiled: normalised, with the line numbers of what was given."""
     digest: str
+    """SHA-256 of that text, in hex."""
     language: Language
     uses_await: bool
+    """Whether `__snippet__` is a coroutine function."""
 
 
-def check(source: str, *, language: Language, imports: Sequence[str], tools: Collection[str]) -> Checked:
-    """The compiled snippet. Raises SnippetRefused with every fault."""
-    text = source.removeprefix("\ufeff").replace("\r\n", "\n")
-    try:
-        tree = ast.parse(text, "<snippet>")
-    except SyntaxError as error:
-        place = Place(line=error.lineno or 0, column=error.offset or 0)
-        raise SnippetRefused([Fault("syntax_error", str(error.msg), "", place)]) from None
-    if not tree.body:
-        raise SnippetRefused([Fault("empty", "the snippet is empty", "write a statement")])
-    if isinstance(tree.body[-1], ast.Expr):
-        tree.body[-1] = ast.copy_location(ast.Return(tree.body[-1].value), tree.body[-1])
-    names = _names(tree.body)
-    waits = any(isinstance(node, ast.Await | ast.AsyncFor | ast.AsyncWith) for node in _level(tree.body))
-    body = _starless(tree.body)
-    kind = ast.AsyncFunctionDef if waits else ast.FunctionDef
-    arguments = ast.arguments([], [], None, [], [], None, [])
-    head: list[ast.stmt] = [ast.Global(sorted(names))] if names else []
-    function = kind("__snippet__", arguments, head + body, [])
-    module = ast.fix_missing_locations(ast.Module([function], []))
-    code = compile(module, "<snippet>", "exec", dont_inherit=True)
-    return Checked(marshal.dumps(code), text, hashlib.sha256(text.encode()).hexdigest(), language, waits)
+_cache: "OrderedDict[_Key, Checked]" = OrderedDict()
 
 
-def _level(body):  # type: ignore[no-untyped-def]
-    stack = list(body)
-    while stack:
-        node = stack.pop()
-        yield node
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            stack.extend(ast.iter_child_nodes(node))
+def check(
+    source: str,
+    *,
+    language: Language,
+    imports: Sequence[str] | None = None,
+    tools: Collection[str] = (),
+) -> Checked:
+    """Check and compile a snippet. `imports` are the modules that it may import; None stands for the standard list.
+
+    Raises SnippetRefused with every fault that was found, each with its line, its column and a way out.
+    """
+    raw = hashlib.sha256(source.encode("utf-8", "surrogatepass")).digest()
+    allowed = STANDARD if imports is None else tuple(imports)
+    key: _Key = raw, language, allowed, frozenset(tools)
+    known = _cache.get(key)
+    if known is None:
+        known = _checked(source, language, allowed, key[3])
+        _cache[key] = known
+        if len(_cache) > CACHED:
+            _cache.popitem(last=False)
+    else:
+        _cache.move_to_end(key)
+    return known
 
 
-def _names(body):  # type: ignore[no-untyped-def]
-    names = set()
-    for node in _level(body):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names.add(node.id)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            names.add(node.name)
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            names.update((alias.asname or alias.name.split(".")[0]) for alias in node.names if alias.name != "*")
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            names.add(node.name)
-    return names
+def _checked(source: str, language: Language, imports: Sequence[str], tools: frozenset[str]) -> Checked:
+    text, wrong = normalise(source)
+    if wrong:
+        raise SnippetRefused(wrong)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            code, uses_await = _compiled(text, language, imports, tools)
+        except SyntaxError as error:
+            raise SnippetRefused([_syntax_fault(error, text)]) from None
+        except (RecursionError, MemoryError):
+            hint = "split long expressions and deep blocks into parts"
+            raise SnippetRefused([Fault("too_deep", "the snippet is nested too deeply", hint, Place(line=1))]) from None
+        except (ValueError, OverflowError) as error:
+            message = f"the snippet cannot be compiled: {_lowered(str(error))}"
+            raise SnippetRefused([Fault("syntax", message, "write it in other words", Place(line=1))]) from None
+    digest = hashlib.sha256(text.encode("utf-8")).hexdigest()
+    return Checked(code, text, digest, language, uses_await)
 
 
-def _starless(body):  # type: ignore[no-untyped-def]
-    out = []
-    for node in body:
-        if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
-            call = ast.parse(f"globals().update(vars(__import__({node.module!r})))").body[0]
-            out.append(ast.copy_location(call, node))
-        else:
-            out.append(node)
-    return out
+def _compiled(text: str, language: Language, imports: Sequence[str], tools: frozenset[str]) -> tuple[bytes, bool]:
+    tree = ast.parse(text, FILE)
+    found = survey(tree)
+    faults = Faults(text)
+    for node, message in misplaced(tree):
+        faults.add(node, "syntax", message, "put it into a function")
+    wrong = faults.listed()
+    if language is Language.RESTRICTED:
+        wrong += Restricted(text, found, imports, tools).check(tree)
+    if wrong:
+        raise SnippetRefused(wrong)
+    module, uses_await, flags = shape(tree, found)
+    code = compile(module, FILE, "exec", flags=flags, dont_inherit=True, optimize=0)
+    return marshal.dumps(_named(code)), uses_await
+
+
+def _named(code: types.CodeType) -> types.CodeType:
+    """The same code, whose one function is shown in tracebacks as the module that it stands for."""
+    constants = tuple(
+        each.replace(co_name="<module>", co_qualname="<module>")
+        if isinstance(each, types.CodeType) and each.co_name == ENTRY
+        else each
+        for each in code.co_consts
+    )
+    return code.replace(co_consts=constants)
+
+
+def _syntax_fault(error: SyntaxError, text: str) -> Fault:
+    line = max(1, min(error.lineno or 1, text.count("\n") + 1))
+    message = _lowered(error.msg or "invalid syntax")
+    shown = text.split("\n")[line - 1].strip()
+    if shown.startswith(("```", "~~~")):
+        return Fault("fenced", "a Markdown fence is no Python", "send the code alone", Place(line=line, column=1))
+    hint = f"look at `{shown[:80]}`" if shown else "look at the lines before it"
+    return Fault("syntax", message, hint, Place(line=line, column=max(1, error.offset or 1)))
+
+
+def _lowered(message: str) -> str:
+    """A message of Python's in our form: one line, lower case at its start."""
+    message = " ".join(message.split())
+    return message[:1].lower() + message[1:] if message[1:2].islower() or message[1:2] == " " else message

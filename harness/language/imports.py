@@ -65,17 +65,20 @@ class ImportRules:
                 if alias.name != "*":
                     self.attribute(alias, module, alias.name, "import_name")
 
-    def attribute(self, node: ast.AST, module: str, name: str, code: str = "attribute") -> str:
-        """Look at a name of a module; the dotted name where it is a module again, else empty."""
+    def below(self, module: str, name: str) -> str:
+        """The dotted name of a module in a module; empty where the name is none."""
+        dotted = f"{module}.{name}"
+        return dotted if dotted in MODULES and covered(dotted, self._imports) else ""
+
+    def attribute(self, node: ast.AST, module: str, name: str, code: str = "attribute") -> None:
+        """Look at a name that is taken from a module."""
         names = names_of(module, self._imports)
         if names is None or name in names:
-            below = f"{module}.{name}"
-            return below if below in MODULES and covered(below, self._imports) else ""
+            return
         near = difflib.get_close_matches(name, names, 1)
         listed = ", ".join(sorted(names)[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
         hint = f"did you mean `{near[0]}`?" if near else f"it has: {listed}" if names else "import its parts by name"
         self._faults.add(node, code, f"module `{module}` has no `{name}` in the restricted language", hint)
-        return ""
 
     def _module(self, node: ast.AST, module: str) -> bool:
         if covered(module, self._imports):

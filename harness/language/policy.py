@@ -75,7 +75,7 @@ KINDS: dict[str, Kind] = {
         "suspends: what it gives has no attribute that leads to a frame",
         "Await Yield YieldFrom AsyncFor AsyncWith",
     ),
-    **_kinds(Treatment.PLAIN, "parts of a pattern", "match_case MatchSingleton MatchSequence MatchOr"),
+    **_kinds(Treatment.PLAIN, "parts of something that has its rule", "arguments match_case MatchSingleton MatchSequence MatchOr"),
     **_kinds(Treatment.RULE, "names: special and reserved ones, and the builtins that are left out", "Name"),
     **_kinds(
         Treatment.RULE,
@@ -87,7 +87,7 @@ KINDS: dict[str, Kind] = {
     **_kinds(
         Treatment.RULE, "functions: their names, parameters, and whose `self` it is", "FunctionDef AsyncFunctionDef"
     ),
-    **_kinds(Treatment.RULE, "functions without a name: their parameters", "Lambda arguments arg"),
+    **_kinds(Treatment.RULE, "functions without a name: their parameters", "Lambda arg"),
     **_kinds(Treatment.RULE, "classes: the special methods that they define", "ClassDef Assign AnnAssign"),
     **_kinds(Treatment.RULE, "names that it binds", "Global Nonlocal ExceptHandler"),
     **_kinds(Treatment.RULE, "modules and names of the contract's list", "Import ImportFrom alias"),

@@ -15,8 +15,8 @@ REAL = frozenset(
 )
 """Python's own: values in, values out. `hasattr` tells one bit, and reads nothing that its object does not run itself."""
 
-VETTED = frozenset("delattr dir getattr globals setattr type vars".split())
-"""Ours in their place: they take computed names, or give dictionaries of objects."""
+VETTED = frozenset("delattr dir eval getattr globals setattr type vars".split())
+"""Ours in their place: they take computed names or text, or give dictionaries of objects."""
 
 EXCEPTIONS = frozenset(
     name for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, BaseException)
@@ -25,7 +25,6 @@ EXCEPTIONS = frozenset(
 
 REFUSED = {
     "open": "there are no files: what you need stands in `inputs` or comes from a tool, and results go out by `return`",
-    "eval": "use json.loads for data, float(text) for a number, a dict of functions for a choice",
     "exec": "write the code itself",
     "compile": "write the code itself; for patterns use re.compile",
     "input": "nobody is there to type: what the caller gave stands in `inputs`",

@@ -99,6 +99,7 @@ MODULES: dict[str, Module] = {
         "unified_diff",
         "text",
     ),
+    "ast": _module("literal_eval", "constants from text; trees and compiling are left out"),
     "html": _module("escape unescape", "text"),
     "pprint": _module("PrettyPrinter isreadable isrecursive pformat pp pprint saferepr", "text"),
     "csv": _module(

@@ -13,6 +13,7 @@ from typing import Any
 from sandbox_image import chance
 from sandbox_image.language import guards
 from sandbox_image.language.builtin_names import EXCEPTIONS, REAL
+from sandbox_image.language.evaluate import evaluator
 from sandbox_image.language.facades.build import facade
 from sandbox_image.language.kinds import MAIN, TYPE_STAND_IN
 from sandbox_image.language.modules import MODULES, covered
@@ -142,6 +143,7 @@ def _builtins(names: dict[str, Any], import_: Callable[..., Any]) -> dict[str, A
         globals=own_names,
         vars=vars_,
         dir=dir_,
+        eval=evaluator(names, lambda: found),
         type=TYPE_STAND_IN,
         __import__=import_,
         __build_class__=builtins.__build_class__,

@@ -166,7 +166,7 @@ WORKS = {
     ),
     "A04 formatting": (
         "'{:.2f} {name}'.format(3.1, name='a') + '{0[k]} {0}'.format({'k': 1}) + f'{1 + 1:>{3}}{\"x\"!r}' + '%s-%d' % ('a', 2)",
-        "3.10 a1 {'k': 1}  2'x'-2",
+        "3.10 a1 {'k': 1}  2'x'a-2",
     ),
     "A07 fields called obj, format, now": (
         "class Row:\n    pass\nrow = Row()\nrow.obj = 1\nrow.obj += 1\nrow.format = 'csv'\nrow.now = 3\n[row.obj, row.format, row.now]",
