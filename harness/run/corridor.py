@@ -7,8 +7,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tool_stubs.generate import Stubs, generate
-
 from harness.completion.terminal import EndFacts, judge
 from harness.contract.effective import Terms
 from harness.core.budget import Dimension, Metered
@@ -29,6 +27,7 @@ from harness.run.observation import Observation
 from harness.run.record import CallRecord, IterationRecord
 from harness.run.state import Parts, RunState
 from harness.sandbox.spec import SandboxSpec
+from tool_stubs.generate import Stubs, generate
 
 __all__ = ["Corridor"]
 

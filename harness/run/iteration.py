@@ -8,8 +8,6 @@ import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tool_stubs.generate import Stubs
-
 from harness.core.budget import Dimension, Metered
 from harness.core.call import Answer, Json
 from harness.core.ending import Ending, Outcome, ReasonCode
@@ -25,8 +23,10 @@ from harness.run.ids import chance_seed, new_token
 from harness.run.printed import Printed
 from harness.run.record import IterationRecord
 from harness.run.state import RunState
+from harness.run.timers import SLEEP, Timers
 from harness.run.watchdog import Watchdog
 from harness.sandbox.spec import SandboxSpec
+from tool_stubs.generate import Stubs
 
 __all__ = ["Iteration", "Snippet"]
 
@@ -64,6 +64,7 @@ class Iteration:
         self._ended = False
         self.record = IterationRecord(number, snippet.checked.digest, run.lineage, run.clock.now())
         self.desk = Desk(run, number, self)
+        self._timers = Timers(self, run.clock)
 
     async def run(self) -> IterationRecord:
         """Start a box, serve it to its end, leave nothing behind."""
@@ -167,6 +168,7 @@ class Iteration:
         stopped.cancel()
 
     async def _clean_up(self, watchdog: Watchdog) -> None:
+        self._timers.close()
         if self._connection is not None:
             self._connection.close()
         exit_: BoxExit | None = None
@@ -209,8 +211,11 @@ class Iteration:
         """The token came back: the conversation is open."""
 
     def on_call(self, frame: CallFrame) -> None:
-        """A stub was used."""
-        self.desk.receive(frame)
+        """A stub was used, or the snippet sleeps."""
+        if frame.tool == SLEEP:
+            self._timers.start(frame)
+        else:
+            self.desk.receive(frame)
 
     def on_print(self, frame: Print) -> None:
         """The snippet printed."""
