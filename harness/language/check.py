@@ -110,14 +110,11 @@ def _compiled(text: str, language: Language, imports: Sequence[str], tools: froz
 
 
 def _named(code: types.CodeType) -> types.CodeType:
-    """The same code, whose one function is shown in tracebacks as the module that it stands for."""
-    constants = tuple(
-        each.replace(co_name="<module>", co_qualname="<module>")
-        if isinstance(each, types.CodeType) and each.co_name == ENTRY
-        else each
-        for each in code.co_consts
-    )
-    return code.replace(co_consts=constants)
+    """The same code, as tracebacks and `__qualname__` show it: its one function is the module that it stands for."""
+    constants = tuple(_named(each) if isinstance(each, types.CodeType) else each for each in code.co_consts)
+    if code.co_name == ENTRY:
+        return code.replace(co_name="<module>", co_qualname="<module>", co_consts=constants)
+    return code.replace(co_qualname=code.co_qualname.removeprefix(f"{ENTRY}.<locals>."), co_consts=constants)
 
 
 def _syntax_fault(error: SyntaxError, text: str) -> Fault:
