@@ -48,7 +48,7 @@ def diff(before: Contract, after: Contract) -> tuple[Change, ...]:
 
 def _plain(contract: Contract) -> Json:
     """The contract as JSON, with lists of named things turned into mappings, so that order does not count as change."""
-    document = contract.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    document = contract.stated()
     permissions = document.get("permissions", {})
     permissions["tools"] = _named(permissions.get("tools", []), ("tool", "contract"))
     permissions["data_classes"] = dict.fromkeys(permissions.get("data_classes", []), True)

@@ -139,7 +139,8 @@ def _permissions(effective: Effective) -> Iterator[str]:
     for non_goal in effective.contract.non_goals:
         holder = f"held by {non_goal.held_by}" if non_goal.held_by else f"not held, accepted by {non_goal.accepted_by}"
         yield f"It must not {non_goal.text} ({holder})."
-    yield f"Python: {effective.language}, with {_listing(effective.imports) or 'no modules'}. Nothing else exists in the box."
+    yield f"Python: {effective.language}, with {_listing(effective.imports) or 'no modules'}."
+    yield "Nothing else exists in the box."
 
 
 def _grant(effective: Effective, grant: ToolGrant) -> Iterator[str]:
@@ -189,13 +190,15 @@ def _stop(stop: Stop) -> str:
     if stop.same_output is not None:
         return f"after {stop.same_output} equal outputs"
     if stop.stalled is not None:
-        return f"where {_line(stop.stalled.measure)} did not get {stop.stalled.better} in {stop.stalled.iterations} iterations"
+        stalled = stop.stalled
+        return f"where {_line(stalled.measure)} did not get {stalled.better} in {stalled.iterations} iterations"
     return f"where {_line(stop.when)}"
 
 
 def _check(check: Check) -> str:
     source = f", by {check.tool}" if check.tool else ""
-    times = "" if check.repeat == 1 else f", {check.require} of {check.repeat} times".replace("of", "of", 1)
+    required = f"all {check.repeat}" if check.require == "all" else check.require
+    times = "" if check.repeat == 1 else f", {required} times"
     return f"{check.id}{source}{times}: {_line(check.expect)}"
 
 

@@ -7,14 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from harness.contract.document import MAX_BYTES, NO_PLACES, Document, Places
 from harness.contract.faults import model_faults
 from harness.contract.json_text import parse_json
-from harness.contract.model import BINDINGS, Contract, contract_digest
+from harness.contract.model import BINDINGS, Contract
 from harness.contract.policy import Policy
 from harness.contract.rules import contract_faults
+from harness.contract.sections import Section
 from harness.contract.tool import ToolContract
 from harness.contract.yaml_text import parse_yaml
 from harness.core.canonical import canonical
@@ -22,7 +23,7 @@ from harness.core.errors import ContractRefused, Fault, HostileInput, Place
 
 __all__ = ["build_model", "load_contract", "load_policy", "parse_document", "read_document"]
 
-Model = TypeVar("Model", bound=BaseModel)
+Model = TypeVar("Model", bound=Section)
 
 
 def load_contract(
@@ -45,10 +46,6 @@ def load_policy(source: Path | str | Mapping[str, Any]) -> Policy:
     """A policy from a file or a mapping. Raises ContractRefused with every fault."""
     document = read_document(source)
     policy = build_model(Policy, document, {}).with_places(document.places)
-    try:
-        canonical(policy.describe())
-    except HostileInput as error:
-        raise ContractRefused([_not_json(error, document.places)]) from None
     return policy
 
 
@@ -61,11 +58,10 @@ def build_model(model: type[Model], document: Document, bindings: Mapping[str, s
         built = model.model_validate(dict(document.values))
     except ValidationError as error:
         raise ContractRefused(model_faults(error, model, document.places, bindings)) from None
-    if isinstance(built, Contract):
-        try:
-            contract_digest(built)
-        except HostileInput as error:
-            raise ContractRefused([_not_json(error, document.places)]) from None
+    try:
+        canonical(built.stated())
+    except HostileInput as error:
+        raise ContractRefused([_not_json(error, document.places)]) from None
     return built
 
 
@@ -79,7 +75,9 @@ def read_document(source: Path | str | Mapping[str, Any]) -> Document:
             data = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
-        raise ContractRefused([Fault("unreadable", f"`{shown}` cannot be read: {why}", "", Place(shown))]) from None
+        raise ContractRefused(
+            [Fault("unreadable", f"`{shown}` cannot be read: {why}", "check the path", Place(shown))]
+        ) from None
     if len(data) > MAX_BYTES:
         said = f"`{shown}` is larger than {MAX_BYTES} bytes"
         raise ContractRefused([Fault("too_long", said, "leave out what is not contract", Place(shown))])

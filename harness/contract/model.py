@@ -86,4 +86,4 @@ class Contract(Section):
 
 def contract_digest(contract: Contract) -> str:
     """SHA-256 hex over the canonical form. A value that equals its default counts as unstated."""
-    return digest(contract.model_dump(mode="json", by_alias=True, exclude_defaults=True))
+    return digest(contract.stated())

@@ -5,7 +5,7 @@ Where there is no policy file, `BUILT_IN` holds.
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field, PrivateAttr, model_validator
 
@@ -16,6 +16,7 @@ from harness.contract.tool import ToolContract
 from harness.contract.words import FILE, BackendName, Language
 from harness.core.budget import Amount, Dimension, Metered
 from harness.core.call import Approval, Effect, Json
+from harness.core.canonical import digest
 from harness.core.errors import Place
 
 __all__ = [
@@ -209,9 +210,10 @@ class Policy(Section):
         self._places = places
         return self
 
-    def describe(self) -> dict[str, Any]:
-        """The policy as JSON, for digests and for people."""
-        return self.model_dump(mode="json", by_alias=True)
+    @property
+    def digest(self) -> str:
+        """SHA-256 hex over what is stated. Raises HostileInput where a value has no JSON form."""
+        return digest(self.stated())
 
 
 def _begins(url: str, beginning: str) -> bool:

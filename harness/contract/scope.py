@@ -5,10 +5,10 @@ One value binds: the host sets it, and it is gone from the signature. A list is 
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, ConfigDict
-from pydantic.dataclasses import dataclass
+from pydantic import BeforeValidator, PlainSerializer
 
 from harness.contract.amounts import refuse
 from harness.contract.grants import ConstraintKind
@@ -22,7 +22,7 @@ MAX_PATTERN = 1_000
 KINDS = ", ".join(f"`{kind}`" for kind in ConstraintKind)
 
 
-@dataclass(frozen=True, config=ConfigDict(arbitrary_types_allowed=True))
+@dataclass(frozen=True, slots=True)
 class Limits:
     """What a contract says of one argument."""
 
@@ -86,5 +86,10 @@ def _check_pattern(value: Json) -> None:
         raise refuse("bad_scope", "`match` takes no references", "what they stand for could change the pattern")
 
 
-Scope = Annotated[Limits, BeforeValidator(_parse)]
+def _written(limits: Limits) -> Json:
+    """The limits as a document holds them: the value that binds, or a mapping."""
+    return limits.rules[0][1] if limits.bind else {str(kind): value for kind, value in limits.rules}
+
+
+Scope = Annotated[Limits, BeforeValidator(_parse), PlainSerializer(_written)]
 """A `Limits`, parsed from what the document holds."""

@@ -6,6 +6,8 @@ Keys are closed, values are frozen. Only shapes stand here; what needs tools or 
 
 import re
 from collections.abc import Mapping
+from decimal import Decimal
+from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
@@ -50,6 +52,24 @@ class Section(BaseModel):
     """A part of a document: unknown keys are errors, values do not change."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, arbitrary_types_allowed=True)
+
+    def stated(self) -> dict[str, Json]:
+        """What differs from the defaults, in JSON's types: money as text, lists for tuples.
+
+        Values that have no JSON form stay as they are, so that whoever takes the canonical form refuses them.
+        """
+        form: dict[str, Json] = _json_form(self.model_dump(by_alias=True, exclude_defaults=True))
+        return form
+
+
+def _json_form(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _json_form(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json_form(each) for each in value]
+    if isinstance(value, Decimal):
+        return format(value.normalize(), "f")
+    return value.value if isinstance(value, StrEnum) else value
 
 
 class Owner(Section):
