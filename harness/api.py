@@ -9,8 +9,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from tool_stubs.generate import generate
-
 from harness.contract.effective import Effective, Terms, bind
 from harness.contract.host import HostFile, load_host
 from harness.contract.load import load_contract, load_policy
@@ -25,7 +23,7 @@ from harness.core.ports import Backend
 from harness.executor.execute import Executor
 from harness.ledger.sqlite import SqliteStore
 from harness.output.deliver import Deliverer
-from harness.registry.catalog import surface
+from harness.registry.catalog import stubs
 from harness.registry.registry import Registry
 from harness.registry.source import load_sources
 from harness.report import RunResult
@@ -122,7 +120,7 @@ class Harness:
 
     def stubs(self, source: ContractSource, inputs: Mapping[str, Json] | None = None) -> str:
         """The text of the stubs that a box finds under a contract, as a model should see it."""
-        return generate(surface(self.terms(source, inputs).grants)).source
+        return stubs(self.terms(source, inputs).grants).source
 
     # --- runs ----------------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from harness.core.ports import Entry, RunRow
 from harness.core.state import FINAL, State
 from harness.language.check import Checked, check
 from harness.output.validate import validate
-from harness.registry.catalog import surface
+from harness.registry.catalog import stubs
 from harness.report import ContractRef, RunResult
 from harness.run.desk import exhausted
 from harness.run.entries import fact_entry
@@ -27,7 +27,7 @@ from harness.run.observation import Observation
 from harness.run.record import CallRecord, IterationRecord
 from harness.run.state import Parts, RunState
 from harness.sandbox.spec import SandboxSpec
-from tool_stubs.generate import Stubs, generate
+from tool_stubs.generate import Stubs
 
 __all__ = ["Corridor"]
 
@@ -40,7 +40,7 @@ class Corridor:
         self._terms = terms
         self._effective = terms.effective
         self._state = RunState(parts, terms, lineage=f"{terms.run}.1")
-        self._stubs: Stubs = generate(surface(terms.grants))
+        self._stubs: Stubs = stubs(terms.grants)
         self._iterations: list[IterationRecord] = []
         self._ending: Ending | None = None
         self._result: RunResult | None = None

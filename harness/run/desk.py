@@ -5,6 +5,7 @@ It puts rooms together and holds no rule of its own: rules live in `enforcement`
 
 import asyncio
 from collections.abc import Awaitable
+from dataclasses import replace
 from typing import Protocol
 
 from harness.core.budget import Amount, Metered, Shortage
@@ -16,11 +17,12 @@ from harness.core.errors import HostileInput
 from harness.core.ports import Fence, KeyTaken, Outcome, Receipt, Reservation
 from harness.core.state import Event, State
 from harness.core.verdict import Code, Decision, Verdict
+from harness.enforcement.budget import exhausted as budget_exhausted
 from harness.enforcement.pipeline import Decided, decide, refusal
 from harness.executor.execute import Deadline
 from harness.gateway.messages import CallFrame
 from harness.output.mask import mask
-from harness.run.answers import error_answer, outcome_answer, value_answer
+from harness.run.answers import error_answer, outcome_answer
 from harness.run.entries import Told, call_entry
 from harness.run.receipts import receipt_answer, receipt_for
 from harness.run.record import CallRecord
@@ -52,6 +54,7 @@ class Desk:
         self._seat = seat
         self._view = DeskView(run)
         self._occurrences: dict[tuple[str, str], int] = {}
+        self._ordinals: dict[str, int] = {}
         self._joined: dict[str, list[CallRecord]] = {}
         self._tasks: dict[asyncio.Task[None], CallRecord] = {}
         self._released = 0
@@ -80,12 +83,12 @@ class Desk:
         try:
             content = digest(frame.tool, frame.args)
         except HostileInput as error:
-            content = digest(frame.tool, f"no canonical form: {error.code}")
+            content = digest(f"no canonical form: {error.code}")
         place = (frame.task, content)
         occurrence = self._occurrences.get(place, 0) + 1
         self._occurrences[place] = occurrence
-        ordinal = self._run.ordinals.get(content, 0) + 1
-        self._run.ordinals[content] = ordinal
+        ordinal = self._ordinals.get(content, 0) + 1
+        self._ordinals[content] = ordinal
         return Call(
             id=f"{self._iteration}.{frame.id}",
             run=run.id,
@@ -162,10 +165,10 @@ class Desk:
     def _allow(self, record: CallRecord, decided: Decided) -> None:
         short = self._run.budget.reserve(record.request)
         if short is not None:
-            self._deny(record, Verdict(Decision.DENY, Code.BUDGET_EXHAUSTED, (str(short),)))
+            self._deny(record, budget_exhausted(short, record.request))
             return
         record.call = record.call.moved(Event.RESERVE)
-        if record.call.effect is not Effect.READ and not self._take(record, decided.approval):
+        if record.call.effect is not Effect.READ and not self._take(record, decided):
             return
         record.call = record.call.moved(Event.DISPATCH)
         self._run.in_flight(record.call)
@@ -177,7 +180,7 @@ class Desk:
         self._tasks[task] = record
         task.add_done_callback(self._tasks.pop)
 
-    def _take(self, record: CallRecord, approval: str) -> bool:
+    def _take(self, record: CallRecord, decided: Decided) -> bool:
         """Take key, approval and journal line in one transaction. False where the call went another way."""
         call = record.call.moved(Event.DISPATCH)
         entry = call_entry(
@@ -187,7 +190,8 @@ class Desk:
             Reservation(
                 entry=entry,
                 receipt=receipt_for(call, self._run.holder, State.DISPATCHED, entry.at),
-                approval=approval,
+                approval=decided.approval,
+                again=decided.again,
                 used=self._run.budget.snapshot(),
             )
         )
@@ -212,8 +216,9 @@ class Desk:
         tool = run.registry.get(call.tool)
         if tool is None:
             raise LookupError(f"the registry lost the tool `{call.tool}` after it was granted")
-        timeout = min(tool.contract.timeout_s, max(run.wall_left(), 0.001))
-        return run.executor.begin(tool, call, Deadline(timeout), self._on_retry)
+        left = max(run.wall_left(), 0.001)
+        deadline = Deadline(min(tool.contract.timeout_s, left), run.clock.monotonic() + left)
+        return run.executor.begin(tool, call, deadline, self._on_retry)
 
     def _on_retry(self) -> Shortage | None:
         short = self._run.budget.charge({"retries": 1}, Metered.HOST)
@@ -248,12 +253,10 @@ class Desk:
         return cost
 
     def _answer(self, record: CallRecord, outcome: Outcome) -> Answer:
-        if record.call.state is not State.SUCCEEDED:
-            return outcome_answer(record.call, outcome)
         grant = self._run.grant(record.call.tool)
-        if not grant.masks:
-            return value_answer(outcome.value)
-        return value_answer(mask(outcome.value, grant.tool.data, self._run.data_classes))
+        if grant.masks and outcome.value is not None:
+            outcome = replace(outcome, value=mask(outcome.value, grant.tool.data, self._run.data_classes))
+        return outcome_answer(record.call, outcome)
 
     # --- out -----------------------------------------------------------------------------------------------
 

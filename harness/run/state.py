@@ -57,8 +57,6 @@ class RunState:
         """Calls with a key that are dispatched and not ended, by (tool, key)."""
         self.unknown: dict[tuple[str, str], str] = {}
         """Calls whose ending is not known, by (lineage, content)."""
-        self.ordinals: dict[str, int] = {}
-        """How often each content was asked for in this lineage, over all tasks."""
         self._wall_started = 0.0
         self._wall_used = 0.0
 
