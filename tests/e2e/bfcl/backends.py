@@ -44,16 +44,25 @@ READS = {
 }  # fmt: skip
 DESTRUCTIVE = {"rm", "rmdir", "delete_message", "cancel_booking"}
 
-RESULTS: dict[str, tuple[Any, str]] = {
+OVERLAY: dict[str, tuple[dict[str, Any], str]] = {
     "send_message": (
-        dict[str, Any],
-        "the message id that it gives back is a whole number or a mapping, not text or bool",
+        {"result": dict[str, str | bool | dict[str, int]]},
+        "annotated as text and truth values, but the message id that it gives back is a mapping of a whole number",
     ),
-    "view_messages_sent": (dict[str, Any], "the messages stand in a mapping one level deeper than annotated"),
-    "compute_exchange_rate": (dict[str, Any], "annotated as a float, it gives a mapping"),
-    "close_ticket": (dict[str, Any], "the ticket that it gives back holds numbers, not text alone"),
+    "view_messages_sent": (
+        {"result": dict[str, dict[str, list[Any]] | str]},
+        "annotated as lists of text, but a scenario's own messages are lists and mappings inside the list",
+    ),
+    "compute_exchange_rate": (
+        {"result": dict[str, float]},
+        "annotated as a number, but it gives a mapping that holds one",
+    ),
+    "close_ticket": (
+        {"arguments": {"ticket_id": int | str}},
+        "annotated as a whole number, but it is called with text, and answers that there is no such ticket",
+    ),
 }
-"""The four whose own annotation of the result is untrue: what it is, and why."""
+"""The four whose own annotation is untrue: what is true, and how it is known."""
 
 
 def instances(scenario: dict[str, Any]) -> dict[str, Any]:
@@ -96,7 +105,7 @@ def registry(backends: dict[str, Any]) -> Registry:
             idempotency=IdempotencyRule(Idempotency.NONE),
             name=name,
             preview=f"{name} of the scenario's back end" if effect is Effect.DESTRUCTIVE else "",
-            **({"result": RESULTS[name][0]} if name in RESULTS else {}),
+            **(OVERLAY[name][0] if name in OVERLAY else {}),
         )
         tools.add(from_function(method, settings))
     return tools
