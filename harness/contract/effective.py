@@ -7,6 +7,15 @@ what is stated lies above it.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from harness.contract.completion_terms import (
+    CheckRule,
+    EscalationRule,
+    StopRule,
+    check_rules,
+    escalation_rules,
+    filled,
+    stop_rules,
+)
 from harness.contract.expression import Predicate, compile_predicate
 from harness.contract.facts_env import inputs_schema, run_env
 from harness.contract.filling import Filler
@@ -53,8 +62,11 @@ class Effective:
     backends: tuple[str, ...]
     """Backends that may run it: the stated one, else those of the policy."""
     success: Predicate
-    stops: tuple[Predicate, ...]
-    """The `when` conditions of `completion.stop`, in their order."""
+    stops: tuple[StopRule, ...]
+    """In the order in which they are written."""
+    checks: tuple[CheckRule, ...]
+    """All of them, in the order in which they are written; their arguments may still hold references."""
+    escalations: tuple[EscalationRule, ...]
     output_validator: Validator
     inputs_validator: Validator
     unavailable: tuple[Fault, ...]
@@ -70,9 +82,10 @@ class Effective:
         filler = Filler(self.contract, values)
         grants = filler.grants(self.tools, self.approvals)
         destinations = filler.destinations()
+        checks = tuple(filled(self.checks, self.contract, values, filler.faults))
         if filler.faults:
             raise ContractRefused(filler.faults)
-        return Terms(run_id, given, grants, destinations, self)
+        return Terms(run_id, given, grants, destinations, self, checks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +100,8 @@ class Terms:
     """By wire name."""
     destinations: tuple[DestinationTerms, ...]
     effective: Effective
+    checks: tuple[CheckRule, ...] = ()
+    """Those of the contract, their arguments filled in."""
 
 
 def bind(contract: Contract, policy: Policy, principal: Principal, tools: Mapping[str, ToolContract]) -> Effective:
@@ -117,7 +132,9 @@ def bind(contract: Contract, policy: Policy, principal: Principal, tools: Mappin
         imports=contract.sandbox.imports if contract.sandbox.imports is not None else policy.imports,
         backends=(contract.sandbox.backend,) if contract.sandbox.backend else policy.backends,
         success=compile_predicate(contract.completion.success, env),
-        stops=tuple(compile_predicate(stop.when, env) for stop in contract.completion.stop if stop.when),
+        stops=stop_rules(contract),
+        checks=check_rules(contract, tools),
+        escalations=escalation_rules(contract),
         output_validator=compile_schema(output if output is not None else True),
         inputs_validator=compile_schema(inputs_schema(contract)),
         unavailable=unavailable_faults(contract, policy),

@@ -3,6 +3,7 @@
 The checker's environment is built from JSON Schemas (`typing_env`, `reads`); evaluation takes plain JSON.
 """
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from harness.contract.typing_env import checking_environment, dynamic_environmen
 from harness.core.call import Json
 from harness.core.errors import ContractRefused, Fault, Place
 
-__all__ = ["ExpressionFault", "Gives", "Judged", "Predicate", "compile_predicate", "expression_faults"]
+__all__ = ["ExpressionFault", "Gives", "Judged", "Measured", "Predicate", "compile_predicate", "expression_faults"]
 
 MAX_TEXT = 4_000
 """Characters of an expression: forty lines, more than a person reads."""
@@ -62,6 +63,16 @@ class Judged:
     """Why it could not be evaluated; empty where it was."""
 
 
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What an expression that gives a number came to."""
+
+    value: float | None
+    """None where it could not be evaluated, or is no finite number."""
+    error: str = ""
+    """Why; empty where it was."""
+
+
 class Predicate:
     """A compiled expression over named facts. Evaluating takes some microseconds."""
 
@@ -75,25 +86,41 @@ class Predicate:
     def evaluate(self, facts: Mapping[str, Json]) -> Judged:
         """Judge the facts of now. Never raises: whatever goes wrong is an error, and an error is never true."""
         try:
-            data = {name: facts[name] for name in self._names if name in facts}
-            _check_bounds(data)
-            value = self._program.eval(data=data)
-            kind = value.type()
-            if kind == cel.Type.BOOL:
-                return Judged(value.value() is True)
-            if kind == cel.Type.ERROR:
-                return Judged(False, _one_line(value.value()) or "the evaluator failed")
-            return Judged(False, f"it gives {kind.name().lower()}, not true or false")
+            kind, value = self._eval(facts)
         except _ERRORS as error:
             return Judged(False, _one_line(error) or type(error).__name__)
+        if kind == cel.Type.BOOL:
+            return Judged(value is True)
+        if kind == cel.Type.ERROR:
+            return Judged(False, _one_line(value) or "the evaluator failed")
+        return Judged(False, f"it gives {kind.name().lower()}, not true or false")
+
+    def measure(self, facts: Mapping[str, Json]) -> Measured:
+        """The number that the expression gives. Never raises."""
+        try:
+            kind, value = self._eval(facts)
+        except _ERRORS as error:
+            return Measured(None, _one_line(error) or type(error).__name__)
+        if kind == cel.Type.ERROR:
+            return Measured(None, _one_line(value) or "the evaluator failed")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            return Measured(None, "it gives no finite number")
+        return Measured(float(value))
+
+    def _eval(self, facts: Mapping[str, Json]) -> tuple[Any, Any]:
+        """The type and the value; raises one of `_ERRORS`."""
+        data = {name: facts[name] for name in self._names if name in facts}
+        _check_bounds(data)
+        value = self._program.eval(data=data)
+        return value.type(), value.value()
 
 
-def compile_predicate(text: str, env: Mapping[str, Any]) -> Predicate:
+def compile_predicate(text: str, env: Mapping[str, Any], gives: Gives = Gives.CONDITION) -> Predicate:
     """Compile `text` against `env`: name → JSON Schema of the fact, where `{}` and None leave it untyped.
 
     Raises ExpressionFault with every fault.
     """
-    faults = expression_faults(text, env, Place())
+    faults = expression_faults(text, env, Place(), gives)
     if faults:
         raise ExpressionFault(faults)
     names = tuple(env)

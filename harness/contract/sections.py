@@ -34,6 +34,7 @@ __all__ = [
     "Permissions",
     "Sandbox",
     "Section",
+    "Skip",
     "Stalled",
     "Stop",
     "Text",
@@ -206,7 +207,7 @@ class Stop(Section):
     when: Text = ""
     """CEL; an error in it stops the run too."""
     same_output: Positive | None = None
-    """So many equal outputs, or equal snippets, one after the other."""
+    """So many equal outputs, or equal snippets, over the whole run: a loop that swings between two is stuck too."""
     stalled: Stalled | None = None
 
     @model_validator(mode="after")
@@ -271,6 +272,13 @@ class Destination(Section):
         return hit[1].lower() if hit else ""
 
 
+class Skip(Section):
+    """A check that is not made: who answers for that, and why."""
+
+    authorised_by: Text
+    because: Text
+
+
 class Check(Section):
     """One check with the evidence that it accepts."""
 
@@ -285,6 +293,8 @@ class Check(Section):
     repeat: Positive = 1
     require: Requirement = "all"
     """`all`, or `K of N` of the repeats."""
+    skip: Skip | None = None
+    """Set where someone authorised that it is not made; it then counts as no obstacle, and the record says who."""
 
 
 class Checks(Section):
