@@ -4,36 +4,30 @@ Nothing is ever fetched: a remote reference is a fault. Patterns run in a linear
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 import jsonschema_rs
 
+from harness.contract.schema_words import SchemaFault, instance_fault, schema_fault
 from harness.core.call import Json
 from harness.core.canonical import canonical
 from harness.core.errors import ContractRefused, Fault, HostileInput, Place
 
-__all__ = ["DRAFT", "SchemaFault", "Validator", "compile_schema", "schema_faults"]
+__all__ = ["DRAFTS", "MAX_FAULTS", "SchemaFault", "Validator", "compile_schema", "schema_faults"]
 
-DRAFT = "https://json-schema.org/draft/2020-12/schema"
-MAX_SHOWN = 80
-"""Characters of a value that a fault shows."""
+DRAFTS: Mapping[str, Any] = {
+    "https://json-schema.org/draft/2020-12/schema": jsonschema_rs.Draft202012Validator,
+    "https://json-schema.org/draft/2019-09/schema": jsonschema_rs.Draft201909Validator,
+    "http://json-schema.org/draft-07/schema": jsonschema_rs.Draft7Validator,
+    "http://json-schema.org/draft-06/schema": jsonschema_rs.Draft6Validator,
+    "http://json-schema.org/draft-04/schema": jsonschema_rs.Draft4Validator,
+}
+"""What `$schema` may name; a schema that names nothing is of 2020-12."""
+MAX_FAULTS = 100
+"""So many faults of one value are told; a hostile value may have millions."""
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
-
-
-@dataclass(frozen=True, slots=True)
-class SchemaFault:
-    """One way in which a value does not fit."""
-
-    path: str
-    """`$` is the value itself; `$.items[0].name`."""
-    message: str
-    """One line in our words."""
-    expected: str
-    got: str
-    keyword: str = ""
-    """The schema's keyword that was not met."""
 
 
 class Validator:
@@ -53,9 +47,9 @@ class Validator:
             return False
 
     def faults(self, value: Json) -> list[SchemaFault]:
-        """Every way in which `value` does not fit; empty where it does."""
+        """The first `MAX_FAULTS` ways in which `value` does not fit; empty where it does."""
         try:
-            return [_fault(error) for error in self._inner.iter_errors(value)]
+            return [instance_fault(error) for error in islice(self._inner.iter_errors(value), MAX_FAULTS)]
         except (ValueError, TypeError, RecursionError, OverflowError):
             return [SchemaFault("$", "the value is no JSON value", "JSON", type(value).__name__, "type")]
 
@@ -108,10 +102,8 @@ _PATTERNS = jsonschema_rs.RegexOptions()
 
 
 def _validator_class(schema: Mapping[str, Any] | bool) -> Any:
-    draft = str(schema.get("$schema", "")) if isinstance(schema, Mapping) else ""
-    if "draft-07" in draft:
-        return jsonschema_rs.Draft7Validator
-    return jsonschema_rs.Draft202012Validator
+    named = schema.get("$schema") if isinstance(schema, Mapping) else None
+    return DRAFTS[named.removesuffix("#")] if isinstance(named, str) else jsonschema_rs.Draft202012Validator
 
 
 def schema_faults(schema: Any, place: Place) -> list[Fault]:
@@ -128,12 +120,17 @@ def schema_faults(schema: Any, place: Place) -> list[Fault]:
     if remote:
         hint = "copy the definition under `$defs` and refer to it as `#/$defs/NAME`"
         return [Fault("remote_reference", f"the reference `{each}` leads outside", hint, place) for each in remote]
+    named = schema.get("$schema") if isinstance(schema, Mapping) else None
+    if named is not None and (not isinstance(named, str) or named.removesuffix("#") not in DRAFTS):
+        said = f"the schema is of `{str(named)[:120]}`, which is not known"
+        return [Fault("bad_schema", said, "leave out `$schema`: it is read as 2020-12", place)]
     try:
         _build(schema)
-    except (ValueError, jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError) as error:
-        return [
-            Fault("bad_schema", f"the schema does not compile: {_first_line(error)}", "see JSON Schema 2020-12", place)
-        ]
+    except jsonschema_rs.ValidationError as error:
+        return [schema_fault(error, place)]
+    except (ValueError, jsonschema_rs.ReferencingError) as error:
+        said = f"the schema does not compile: {_first_line(error)}"
+        return [Fault("bad_schema", said, "see JSON Schema 2020-12", place)]
     return []
 
 
@@ -160,69 +157,3 @@ def _plain(schema: Any) -> Any:
 
 def _first_line(error: Exception) -> str:
     return str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
-
-
-# --- faults in our words -------------------------------------------------------------------------------------
-
-_EXPECTED = {
-    "minimum": "at least {limit}",
-    "maximum": "at most {limit}",
-    "exclusiveMinimum": "more than {limit}",
-    "exclusiveMaximum": "less than {limit}",
-    "minLength": "at least {limit} characters",
-    "maxLength": "at most {limit} characters",
-    "minItems": "at least {limit} items",
-    "maxItems": "at most {limit} items",
-    "minProperties": "at least {limit} members",
-    "maxProperties": "at most {limit} members",
-    "multipleOf": "a multiple of {limit}",
-    "pattern": "text that matches `{limit}`",
-    "format": "a {limit}",
-}
-
-
-def _fault(error: Any) -> SchemaFault:
-    path = "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.instance_path)
-    keyword, detail = str(error.kind.name), error.kind.value
-    expected = _expected(keyword, detail)
-    got = _got(keyword, detail, error.instance)
-    return SchemaFault(path, f"expected {expected}, got {got}", expected, got, keyword)
-
-
-def _expected(keyword: str, detail: Any) -> str:
-    if keyword == "type":
-        return " or ".join(str(each) for each in detail) if isinstance(detail, list) else str(detail)
-    if keyword == "required":
-        return f"the member `{detail}`"
-    if keyword in ("additionalProperties", "unevaluatedProperties", "false"):
-        return "no other members"
-    if keyword == "enum":
-        return "one of " + _shown(detail)
-    if keyword == "const":
-        return _shown(detail)
-    if keyword in _EXPECTED:
-        return _EXPECTED[keyword].format(limit=detail)
-    return f"what `{keyword}` asks for"
-
-
-def _got(keyword: str, detail: Any, instance: Any) -> str:
-    if keyword == "required":
-        return "nothing there"
-    if keyword in ("additionalProperties", "unevaluatedProperties") and isinstance(detail, list):
-        return ", ".join(f"`{str(each)[:MAX_SHOWN]}`" for each in detail[:10])
-    if keyword == "type":
-        return f"{_kind(instance)} {_shown(instance)}"
-    return _shown(instance)
-
-
-def _kind(value: Any) -> str:
-    names = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
-    return "null" if value is None else names.get(type(value), type(value).__name__)
-
-
-def _shown(value: Any) -> str:
-    try:
-        text = canonical(value).decode("utf-8")
-    except HostileInput:
-        text = f"a {type(value).__name__}"
-    return f"`{text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + '…'}`"
