@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from harness.core.call import Effect, Idempotency
 from harness.contract.tool import IdempotencyRule
+from harness.core.call import Effect, Idempotency
 from harness.registry.from_function import from_function
 from harness.registry.registry import Registry
 from harness.registry.settings import Settings
