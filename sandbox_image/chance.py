@@ -1,4 +1,4 @@
-"""What a snippet sees of chance and time: seeded by the host, and clocks that stand still between answers but for a tick.
+"""What a snippet sees of chance and time: seeded by the host, and clocks that stand still between answers but a tick.
 
 So a replay draws the same numbers and reads the same times. Installed once, after the fork and before the snippet; what
 the box's own code needs of real time it took before. Standard library only.
@@ -69,7 +69,7 @@ def now(tz: Any = None) -> datetime.datetime:
     return moment.astimezone(tz) if tz is not None else moment.astimezone().replace(tzinfo=None)
 
 
-# --- chance ------------------------------------------------------------------------------------------------------------
+# --- chance ----------------------------------------------------------------------------------------------------------
 
 
 def _install_chance(seed: bytes) -> None:
@@ -93,7 +93,7 @@ def _install_chance(seed: bytes) -> None:
 _Mersenne = random.Random
 
 
-# --- time --------------------------------------------------------------------------------------------------------------
+# --- time ------------------------------------------------------------------------------------------------------------
 
 
 def _install_time(clock: Clock, sleep: Callable[[float], None]) -> None:
@@ -148,7 +148,7 @@ def _install_time(clock: Clock, sleep: Callable[[float], None]) -> None:
     vars(concurrent.futures._base)["time"] = types.SimpleNamespace(monotonic=_monotonic)
 
 
-# --- datetime, where nothing guards it ---------------------------------------------------------------------------------
+# --- datetime, where nothing guards it -------------------------------------------------------------------------------
 
 
 class _Kind(type):

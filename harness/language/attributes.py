@@ -2,6 +2,11 @@
 
 import ast
 
+from harness.language.faults import Faults
+from harness.language.imports import ImportRules
+from harness.language.nodes import guard_call
+from harness.language.scopes import Method
+from harness.language.survey import Survey
 from sandbox_image.language.formats import forbidden_in
 from sandbox_image.language.names import (
     CHANGEABLE,
@@ -15,11 +20,6 @@ from sandbox_image.language.names import (
     WRITE,
     is_special,
 )
-
-from harness.language.faults import Faults
-from harness.language.imports import ImportRules
-from harness.language.scopes import Method
-from harness.language.survey import Survey
 
 __all__ = ["AttributeRules"]
 
@@ -59,12 +59,11 @@ class AttributeRules:
         if name in OPAQUE or (is_special(name) and not self._is_allowed(node, method)):
             self._faults.add(node, "attribute", f"the attribute `{name}` is not available", _hint(name))
             return node
-        if isinstance(node.value, ast.Name) and method is not None and self._needs_owner(name, is_read):
-            if method.trusts(node.value.id):
-                return node
+        if method is not None and self._needs_owner(name, is_read) and method.trusts(node.value):
+            return node
         if is_read:
             return self._guarded_read(node)
-        node.value = _call(node.value, OWN if name.startswith("_") and not is_special(name) else WRITE, node.value)
+        node.value = guard_call(node.value, OWN if name.startswith("_") and not is_special(name) else WRITE, node.value)
         return node
 
     def _needs_owner(self, name: str, is_read: bool) -> bool:
@@ -75,9 +74,9 @@ class AttributeRules:
         name = node.attr
         if not isinstance(node.ctx, ast.Load):
             return name in CHANGEABLE
-        if name in ("__name__", "__qualname__") and isinstance(node.value, ast.Attribute):
-            if node.value.attr == "__class__":
-                self._free.add(id(node.value))
+        inner = node.value
+        if name in ("__name__", "__qualname__") and isinstance(inner, ast.Attribute) and inner.attr == "__class__":
+            self._free.add(id(inner))
         if name == "__class__" and method is not None and isinstance(node.value, ast.Name):
             return node.value.id == method.first
         return name in READABLE or name in GUARDED
@@ -85,11 +84,11 @@ class AttributeRules:
     def _guarded_read(self, node: ast.Attribute) -> ast.AST:
         name = node.attr
         if name in GUARDED:
-            return _call(node, READ, node.value, ast.Constant(name))
+            return guard_call(node, READ, node.value, ast.Constant(name))
         if name == "__class__":
             self._faults.add(node, "attribute", f"the attribute `{name}` is not available", _hint(name))
         elif name.startswith("_") and not is_special(name) and name not in LIBRARY_PRIVATE:
-            node.value = _call(node.value, OWN, node.value)
+            node.value = guard_call(node.value, OWN, node.value)
         return node
 
     def _of_module(self, node: ast.Attribute) -> None:
@@ -117,8 +116,3 @@ class AttributeRules:
 
 def _hint(name: str) -> str:
     return SUBSTITUTES.get(name, "use the object's public methods")
-
-
-def _call(place: ast.AST, guard: str, *arguments: ast.expr) -> ast.Call:
-    call = ast.copy_location(ast.Call(ast.Name(guard, ast.Load()), list(arguments), []), place)
-    return ast.fix_missing_locations(call)

@@ -12,15 +12,14 @@ from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from sandbox_image.language.modules import STANDARD
-
 from harness.contract.words import Language
 from harness.core.errors import Fault, Place, SnippetRefused
 from harness.language.faults import Faults
 from harness.language.restrict import Restricted
-from harness.language.shape import ENTRY, FILE, misplaced, shape
+from harness.language.shape import ENTRY, FILE, shape
 from harness.language.source import normalise
 from harness.language.survey import survey
+from sandbox_image.language.modules import STANDARD
 
 __all__ = ["CACHED", "Checked", "Language", "check"]
 
@@ -97,7 +96,7 @@ def _compiled(text: str, language: Language, imports: Sequence[str], tools: froz
     tree = ast.parse(text, FILE)
     found = survey(tree)
     faults = Faults(text)
-    for node, message in misplaced(tree):
+    for node, message in found.misplaced:
         faults.add(node, "syntax", message, "put it into a function")
     wrong = faults.listed()
     if language is Language.RESTRICTED:

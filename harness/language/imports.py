@@ -1,13 +1,13 @@
 """Imports of a restricted snippet: modules of the contract's list, and of each the names that its façade has (A11)."""
 
 import __future__
+
 import ast
 import difflib
 from collections.abc import Collection
 
-from sandbox_image.language.modules import MODULES, covered, is_known, names_of
-
 from harness.language.faults import Faults
+from sandbox_image.language.modules import MODULES, covered, is_known, names_of
 
 __all__ = ["ImportRules"]
 

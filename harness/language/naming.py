@@ -2,10 +2,9 @@
 
 from collections.abc import Collection
 
+from harness.language.survey import Survey
 from sandbox_image.language.builtin_names import REFUSED
 from sandbox_image.language.names import DEFINABLE, LIBRARY_PRIVATE, RESERVED, SUBSTITUTES, is_special
-
-from harness.language.survey import Survey
 
 __all__ = ["Objection", "bound_name", "read_name"]
 

@@ -5,10 +5,10 @@ import builtins
 import copy
 from collections.abc import Iterator
 
-from sandbox_image.language.names import GUARDED, LIBRARY_PRIVATE, MATCH, OPAQUE
-
 from harness.language.faults import Faults
+from harness.language.nodes import guard_call
 from harness.language.survey import Survey
+from sandbox_image.language.names import GUARDED, LIBRARY_PRIVATE, MATCH, OPAQUE
 
 __all__ = ["check_class", "check_value", "guard_subject"]
 
@@ -17,9 +17,7 @@ def guard_subject(node: ast.Match, found: Survey) -> None:
     """Put the guard around the subject where a class that is no builtin is taken apart by position."""
     kinds = [each for case in node.cases for each in _positional(case.pattern) if not _is_builtin(each, found)]
     if kinds:
-        arguments = [node.subject, *map(copy.deepcopy, kinds)]
-        node.subject = ast.copy_location(ast.Call(ast.Name(MATCH, ast.Load()), arguments, []), node.subject)
-        ast.fix_missing_locations(node.subject)
+        node.subject = guard_call(node.subject, MATCH, node.subject, *map(copy.deepcopy, kinds))
 
 
 def _positional(pattern: ast.pattern) -> Iterator[ast.expr]:

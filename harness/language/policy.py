@@ -75,7 +75,11 @@ KINDS: dict[str, Kind] = {
         "suspends: what it gives has no attribute that leads to a frame",
         "Await Yield YieldFrom AsyncFor AsyncWith",
     ),
-    **_kinds(Treatment.PLAIN, "parts of something that has its rule", "arguments match_case MatchSingleton MatchSequence MatchOr"),
+    **_kinds(
+        Treatment.PLAIN,
+        "parts of something that has its rule",
+        "arguments match_case MatchSingleton MatchSequence MatchOr",
+    ),
     **_kinds(Treatment.RULE, "names: special and reserved ones, and the builtins that are left out", "Name"),
     **_kinds(
         Treatment.RULE,

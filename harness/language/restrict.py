@@ -1,4 +1,4 @@
-"""The restricted language: looks at every node of a snippet, and puts a guard where a node's meaning depends on an object.
+"""The restricted language: looks at every node of a snippet, and puts guards where a meaning depends on an object.
 
 It stands on RestrictedPython's transformer, whose refusal of unknown nodes it keeps and whose guards it makes thinner;
 which, and why that is safe, is argued in docs/decisions/0005-thin-guards.md.
@@ -12,8 +12,6 @@ from typing import Any
 
 from RestrictedPython.transformer import RestrictingNodeTransformer
 
-from sandbox_image.language.names import OPAQUE, TYPE
-
 from harness.core.errors import Fault
 from harness.language.attributes import AttributeRules
 from harness.language.faults import Faults
@@ -23,6 +21,7 @@ from harness.language.patterns import check_class, check_value, guard_subject
 from harness.language.policy import KINDS, REFUSED_KINDS, Treatment
 from harness.language.scopes import Scope, method_of
 from harness.language.survey import Survey
+from sandbox_image.language.names import OPAQUE, TYPE
 
 __all__ = ["MINIMUM_VERSION", "Restricted", "assert_version"]
 
@@ -39,7 +38,7 @@ def assert_version() -> None:
         raise RuntimeError(f"RestrictedPython {version} is installed, and at least {wanted} is needed")
 
 
-class Restricted(RestrictingNodeTransformer):  # type: ignore[misc]
+class Restricted(RestrictingNodeTransformer):
     """Checks and guards one snippet, in place. Use `check`."""
 
     def __init__(self, source: str, found: Survey, imports: Collection[str], tools: Collection[str]) -> None:
@@ -103,7 +102,7 @@ class Restricted(RestrictingNodeTransformer):  # type: ignore[misc]
         if objection:
             self._faults.add(node, *objection)
 
-    # --- names and attributes ------------------------------------------------------------------------------------------
+    # --- names and attributes ----------------------------------------------------------------------------------------
 
     def _name(self, node: ast.Name, scope: Scope) -> ast.AST:
         if node.id.startswith("<"):
@@ -154,7 +153,7 @@ class Restricted(RestrictingNodeTransformer):  # type: ignore[misc]
             and not self._found.stars
         )
 
-    # --- functions and classes -----------------------------------------------------------------------------------------
+    # --- functions and classes ---------------------------------------------------------------------------------------
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> ast.AST:
         self._bind(node, node.name, scope)
@@ -189,14 +188,14 @@ class Restricted(RestrictingNodeTransformer):  # type: ignore[misc]
         self._parts(node, scope)
         return node
 
-    def _names(self, node: Any, scope: Scope) -> ast.AST:
+    def _names(self, node: Any, scope: Scope) -> Any:
         """A node that binds names which are texts in it."""
         for name in node.names if isinstance(node, ast.Global | ast.Nonlocal) else [node.name]:
             self._bind(node, name, scope)
         self._parts(node, scope)
         return node
 
-    # --- imports -------------------------------------------------------------------------------------------------------
+    # --- imports -----------------------------------------------------------------------------------------------------
 
     def _import(self, node: ast.Import, scope: Scope) -> ast.AST:
         self._imports.plain(node)
@@ -214,7 +213,7 @@ class Restricted(RestrictingNodeTransformer):  # type: ignore[misc]
             self._bind(node, name, Scope(False))
         return node
 
-    # --- match ---------------------------------------------------------------------------------------------------------
+    # --- match -------------------------------------------------------------------------------------------------------
 
     def _match(self, node: ast.Match, scope: Scope) -> ast.AST:
         guard_subject(node, self._found)

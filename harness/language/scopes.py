@@ -3,9 +3,9 @@
 import ast
 from dataclasses import dataclass, field
 
-from sandbox_image.language.names import OWN
-
+from harness.language.nodes import guard_call
 from harness.language.survey import bound_by
+from sandbox_image.language.names import OWN
 
 __all__ = ["Method", "Scope", "method_of"]
 
@@ -24,9 +24,9 @@ class Method:
     _trusted: bool | None = field(default=None)
     _guarded: bool = field(default=False)
 
-    def trusts(self, name: str) -> bool:
-        """Whether `name` is that parameter and nothing in the method ever binds it anew; puts the guard at the start."""
-        if name != self.first:
+    def trusts(self, value: ast.expr) -> bool:
+        """Whether an expression is that parameter, which the method never binds anew; puts the guard at its start."""
+        if not isinstance(value, ast.Name) or value.id != self.first:
             return False
         if self._trusted is None:
             self._trusted = not self._is_rebound()
@@ -48,9 +48,8 @@ class Method:
     def _guard(self) -> None:
         body = self.node.body
         at = 1 if ast.get_docstring(self.node, clean=False) is not None and len(body) > 1 else 0
-        call = ast.Call(ast.Name(OWN, ast.Load()), [ast.Name(self.first, ast.Load())], [])
-        statement = ast.copy_location(ast.Expr(call), body[at])
-        body.insert(at, ast.fix_missing_locations(statement))
+        first = ast.copy_location(ast.Name(self.first, ast.Load()), body[at])
+        body.insert(at, ast.copy_location(ast.Expr(guard_call(body[at], OWN, first)), body[at]))
         self._guarded = True
 
 
@@ -66,7 +65,9 @@ class Scope:
 
 def method_of(node: Function, scope: Scope) -> Method | None:
     """The method that a function of a class body is; None for static methods and for what is called otherwise."""
-    if not scope.in_class or any(isinstance(each, ast.Name) and each.id == "staticmethod" for each in node.decorator_list):
+    if not scope.in_class or any(
+        isinstance(each, ast.Name) and each.id == "staticmethod" for each in node.decorator_list
+    ):
         return None
     parameters = node.args.posonlyargs or node.args.args
     first = parameters[0].arg if parameters else ""

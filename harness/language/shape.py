@@ -4,14 +4,15 @@ Common to both languages; it refuses nothing but what Python itself would.
 """
 
 import __future__
-import ast
-from collections.abc import Iterator
 
+import ast
+from typing import Any
+
+from harness.language.nodes import guard_call
+from harness.language.survey import Survey
 from sandbox_image.language.names import STAR, VALUE
 
-from harness.language.survey import Survey, bound_by
-
-__all__ = ["ENTRY", "FILE", "Shaped", "misplaced", "shape"]
+__all__ = ["ENTRY", "FILE", "Shaped", "shape"]
 
 ENTRY = "__snippet__"
 """What the compiled module defines."""
@@ -32,59 +33,18 @@ def shape(tree: ast.Module, found: Survey) -> Shaped:
         future = _future(statement)
         flags |= future
         if not future:
-            body.append(_without_star(statement))
+            body.append(_module_statement(_without_star(statement)))
     if found.is_async:
         _resolve_promises(body)
-    top = [node for statement in body for node in _top_level(statement)]
-    awaits = any(isinstance(node, ast.Await | ast.AsyncFor | ast.AsyncWith) or _is_async(node) for node in top)
-    names = sorted({name for node in top for name in _bound(node)})
-    body = [_module_statement(statement) for statement in body]
     _return_last(body)
-    head: list[ast.stmt] = [ast.Global(names)] if names else []
+    head: list[ast.stmt] = [ast.Global(sorted(found.top), lineno=1, col_offset=0)] if found.top else []
     arguments = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-    make = ast.AsyncFunctionDef if awaits else ast.FunctionDef
-    function = make(name=ENTRY, args=arguments, body=[*head, *body] or [ast.Pass()], decorator_list=[])
+    make: Any = ast.AsyncFunctionDef if found.awaits else ast.FunctionDef
+    last = [] if body else [ast.Pass(lineno=1, col_offset=0)]
+    function = make(ENTRY, arguments, [*head, *body, *last], [], lineno=1, col_offset=0)
     if "type_params" in make._fields:
-        function.type_params = []  # type: ignore[attr-defined]
-    module = ast.Module(body=[ast.copy_location(function, body[0]) if body else function], type_ignores=[])
-    return ast.fix_missing_locations(module), awaits, flags
-
-
-def misplaced(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
-    """What Python refuses at the top of a module and would take in a function: `yield`, `nonlocal`."""
-    for statement in tree.body:
-        for node in _top_level(statement):
-            if isinstance(node, ast.Yield | ast.YieldFrom):
-                yield node, "'yield' outside function"
-            elif isinstance(node, ast.Nonlocal):
-                yield node, "nonlocal declaration not allowed at module level"
-
-
-def _top_level(node: ast.AST) -> Iterator[ast.AST]:
-    """A node and what is below it, as far as it runs in the top level's own scope or binds names there."""
-    work = [node]
-    while work:
-        each = work.pop()
-        yield each
-        if isinstance(each, _SCOPES):
-            # What stands around a body runs outside it: decorators, defaults, annotations, bases.
-            for name, value in ast.iter_fields(each):
-                if name != "body":
-                    parts = value if isinstance(value, list) else [value]
-                    work.extend(part for part in parts if isinstance(part, ast.AST))
-        else:
-            work.extend(ast.iter_child_nodes(each))
-
-
-def _is_async(node: ast.AST) -> bool:
-    return isinstance(node, ast.comprehension) and bool(node.is_async)
-
-
-def _bound(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names if alias.name != "*")
-    elif not isinstance(node, ast.arg):
-        yield from bound_by(node)
+        function.type_params = []
+    return ast.Module(body=[function], type_ignores=[]), found.awaits, flags
 
 
 def _future(statement: ast.stmt) -> int:
@@ -102,19 +62,20 @@ def _without_star(statement: ast.stmt) -> ast.stmt:
     """`from m import *` as a call of what does it: inside a function Python refuses the statement."""
     if not isinstance(statement, ast.ImportFrom) or [alias.name for alias in statement.names] != ["*"]:
         return statement
-    call = ast.Call(ast.Name(STAR, ast.Load()), [ast.Constant(statement.module)], [])
-    return ast.fix_missing_locations(ast.copy_location(ast.Expr(call), statement))
+    call = guard_call(statement, STAR, ast.Constant(statement.module))
+    return ast.copy_location(ast.Expr(call), statement)
 
 
 def _module_statement(statement: ast.stmt) -> ast.stmt:
     """A statement as it must be where all names are global: no annotated names, no global statements."""
-    return _Flatten().visit(statement)  # type: ignore[no-any-return]
+    flat: ast.stmt = _Flatten().visit(statement)
+    return flat
 
 
 class _Flatten(ast.NodeTransformer):
     """Goes into blocks of the top level, not into functions and classes."""
 
-    def visit(self, node: ast.AST) -> ast.AST:
+    def visit(self, node: ast.AST) -> Any:
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             if node.value is None:
                 return ast.copy_location(ast.Pass(), node)
@@ -160,7 +121,4 @@ def _resolve_promises(body: list[ast.stmt]) -> None:
 
 
 def _value_of(node: ast.expr) -> ast.expr:
-    if isinstance(node, ast.Constant):
-        return node
-    call = ast.Call(ast.Name(VALUE, ast.Load()), [node], [])
-    return ast.fix_missing_locations(ast.copy_location(call, node))
+    return node if isinstance(node, ast.Constant) else guard_call(node, VALUE, node)

@@ -15,8 +15,8 @@ _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*[A-Za-z0-9_+.-]*[ \t]*")
 def normalise(source: str) -> tuple[str, list[Fault]]:
     """The text as it is compiled, and what is wrong with it.
 
-    A byte order mark goes, CRLF and CR become LF. One pair of Markdown fences around the whole snippet becomes two empty
-    lines; fences anywhere else stay, and are named where they do not compile.
+    A byte order mark goes, CRLF and CR become LF. One pair of Markdown fences around the whole snippet becomes two
+    empty lines; fences anywhere else stay, and are named where they do not compile.
     """
     if len(source) > MAX_SOURCE_BYTES or len(source.encode("utf-8", "surrogatepass")) > MAX_SOURCE_BYTES:
         size = len(source.encode("utf-8", "surrogatepass"))

@@ -1,12 +1,13 @@
 """What a snippet binds and uses, found in one walk before any rule is applied."""
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-__all__ = ["Survey", "bound_by", "survey"]
+__all__ = ["Survey", "bound_by", "parts_of", "survey"]
 
 _ASYNC = (ast.Await, ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith)
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_LOADED = ast.Load
 
 
 @dataclass(slots=True)
@@ -21,8 +22,15 @@ class Survey:
     """Names that import statements bind."""
     stars: set[str] = field(default_factory=set)
     """Modules that are imported with `*`."""
+    top: set[str] = field(default_factory=set)
+    """Names that the top level binds, imports among them."""
     is_async: bool = False
     """Whether it has anything asynchronous: then a value may be a promise."""
+    awaits: bool = False
+    """Whether its top level awaits."""
+    misplaced: list[tuple[ast.AST, str]] = field(default_factory=list)
+    """What Python refuses at the top of a module and would take in a function, with its message."""
+    _aliases: dict[str, set[str]] = field(default_factory=dict)
 
     def binds(self, name: str) -> bool:
         """Whether the snippet gives the name a meaning of its own."""
@@ -32,47 +40,116 @@ class Survey:
 def survey(tree: ast.Module) -> Survey:
     """Walk a snippet once."""
     found = Survey()
-    aliases: dict[str, set[str]] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                name = alias.asname or alias.name.partition(".")[0]
-                aliases.setdefault(name, set()).add(alias.name if alias.asname else name)
-        elif isinstance(node, ast.ImportFrom):
-            _from_import(node, found, aliases)
+    inner: list[ast.AST] = []
+    work: list[ast.AST] = list(tree.body)
+    while work:
+        node = work.pop()
+        found.top.update(_note(node, found))
+        _note_top(node, found)
+        if isinstance(node, _SCOPES):
+            # What stands around a body runs outside it: decorators, defaults, annotations, bases.
+            body = node.body if isinstance(node.body, list) else [node.body]
+            inner.extend(body)
+            around = parts_of(node)
+            work.extend(each for each in around if not any(each is part for part in body))
         else:
-            found.bound.update(bound_by(node))
-            found.is_async = found.is_async or isinstance(node, _ASYNC)
-    found.imported.update(aliases)
+            work.extend(parts_of(node))
+    while inner:
+        node = inner.pop()
+        _note(node, found)
+        inner.extend(parts_of(node))
+    found.imported.update(found._aliases)
     found.modules = {
-        name: next(iter(targets)) for name, targets in aliases.items() if len(targets) == 1 and name not in found.bound
+        name: next(iter(targets))
+        for name, targets in found._aliases.items()
+        if len(targets) == 1 and name not in found.bound
     }
     return found
 
 
-def _from_import(node: ast.ImportFrom, found: Survey, aliases: dict[str, set[str]]) -> None:
+def parts_of(node: ast.AST) -> list[ast.AST]:
+    """The nodes right below one; how names are used (Load, Store, Del) is left out."""
+    kind = type(node)
+    if kind is ast.Constant or kind is ast.Name:
+        return []
+    if kind is ast.Attribute:
+        return [node.value]  # type: ignore[attr-defined]
+    parts: list[ast.AST] = []
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if type(value) is list:
+            parts.extend(each for each in value if isinstance(each, ast.AST))
+        elif isinstance(value, ast.AST) and name != "ctx" and name != "op":
+            parts.append(value)
+    return parts
+
+
+def _note(node: ast.AST, found: Survey) -> "set[str] | tuple[str, ...] | list[str]":
+    """Record what a node says about the snippet; the names that it binds."""
+    kind = type(node)
+    if kind is ast.Name:
+        if type(node.ctx) is _LOADED:  # type: ignore[attr-defined]
+            return ()
+        names: set[str] | tuple[str, ...] | list[str] = (node.id,)  # type: ignore[attr-defined]
+    elif kind is ast.Constant or kind is ast.Attribute or kind is ast.Call:
+        return ()
+    elif kind is ast.Import or kind is ast.ImportFrom:
+        return _note_import(node, found)  # type: ignore[arg-type]
+    else:
+        found.is_async = found.is_async or kind in _ASYNC
+        names = bound_by(node)
+    found.bound.update(names)
+    return names if kind is not ast.arg else ()
+
+
+def _note_top(node: ast.AST, found: Survey) -> None:
+    if isinstance(node, ast.Await | ast.AsyncFor | ast.AsyncWith) or (
+        isinstance(node, ast.comprehension) and node.is_async
+    ):
+        found.awaits = found.is_async = True
+    elif isinstance(node, ast.Yield | ast.YieldFrom):
+        found.misplaced.append((node, "'yield' outside function"))
+    elif isinstance(node, ast.Nonlocal):
+        found.misplaced.append((node, "nonlocal declaration not allowed at module level"))
+
+
+def _note_import(node: ast.Import | ast.ImportFrom, found: Survey) -> set[str]:
+    names = set()
     for alias in node.names:
         if alias.name == "*":
-            found.stars.add(node.module or "")
+            found.stars.add(getattr(node, "module", None) or "")
+            continue
+        name = alias.asname or alias.name.partition(".")[0]
+        names.add(name)
+        targets = found._aliases.setdefault(name, set())
+        if isinstance(node, ast.Import):
+            targets.add(alias.name if alias.asname else name)
         else:
             # Two targets: such a name is never taken for a module.
-            aliases.setdefault(alias.asname or alias.name, set()).update((alias.name, f"{node.module}.{alias.name}"))
+            targets.update((alias.name, f"{node.module}.{alias.name}"))
+    return names
 
 
-def bound_by(node: ast.AST) -> Iterator[str]:
+_BINDERS: dict[type[ast.AST], str] = {
+    ast.Name: "id",
+    ast.arg: "arg",
+    ast.FunctionDef: "name",
+    ast.AsyncFunctionDef: "name",
+    ast.ClassDef: "name",
+    ast.ExceptHandler: "name",
+    ast.MatchAs: "name",
+    ast.MatchStar: "name",
+    ast.MatchMapping: "rest",
+    ast.Global: "names",
+    ast.Nonlocal: "names",
+}
+"""Node class → the field that holds the names which it binds."""
+
+
+def bound_by(node: ast.AST) -> list[str]:
     """The names that one node binds by itself; import statements are not asked."""
-    if isinstance(node, ast.Name):
-        if not isinstance(node.ctx, ast.Load):
-            yield node.id
-    elif isinstance(node, ast.arg):
-        yield node.arg
-    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        yield node.name
-    elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar):
-        if node.name:
-            yield node.name
-    elif isinstance(node, ast.MatchMapping):
-        if node.rest:
-            yield node.rest
-    elif isinstance(node, ast.Global | ast.Nonlocal):
-        yield from node.names
+    where = _BINDERS.get(type(node))
+    if where is None or (type(node) is ast.Name and type(node.ctx) is _LOADED):
+        return []
+    value = getattr(node, where)
+    return value if isinstance(value, list) else [value] if value else []

@@ -5,17 +5,19 @@ The checker on the host reads the same table. Standard library only.
 
 import builtins
 
+from sandbox_image.language.names import words
+
 __all__ = ["EXCEPTIONS", "REAL", "REFUSED", "VETTED"]
 
-REAL = frozenset(
+REAL = words(
     "abs aiter all anext any ascii bin bool bytearray bytes callable chr classmethod complex dict divmod enumerate "
-    "filter float format frozenset hasattr hash hex id int isinstance issubclass iter len list map max memoryview min "
-    "next object oct ord pow print property range repr reversed round set slice sorted staticmethod str sum super tuple "
-    "zip Ellipsis NotImplemented".split()
+    "filter float format frozenset hasattr hash hex id int isinstance issubclass iter len list map max memoryview "
+    "min next object oct ord pow print property range repr reversed round set slice sorted staticmethod str sum "
+    "super tuple zip Ellipsis NotImplemented"
 )
-"""Python's own: values in, values out. `hasattr` tells one bit, and reads nothing that its object does not run itself."""
+"""Python's own: values in, values out. `hasattr` tells one bit."""
 
-VETTED = frozenset("delattr dir eval getattr globals setattr type vars".split())
+VETTED = words("delattr dir eval getattr globals setattr type vars")
 """Ours in their place: they take computed names or text, or give dictionaries of objects."""
 
 EXCEPTIONS = frozenset(

@@ -4,7 +4,10 @@ at those that are computed (A04). Standard library only.
 
 import functools
 import string
-from _string import formatter_field_name_split, formatter_parser
+from _string import (  # type: ignore[import-not-found]  # what `string` itself parses with
+    formatter_field_name_split,
+    formatter_parser,
+)
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,7 +20,7 @@ MAX_FIELDS = 10_000
 
 
 def attributes_in(text: str) -> Iterator[str]:
-    """Every attribute name in the field paths of a format string, nested ones too. Raises ValueError as `format` does."""
+    """Every attribute name in the fields of a format string, nested ones too. Raises ValueError as `format` does."""
     for seen, (_, field, spec, _) in enumerate(formatter_parser(text)):
         if seen > MAX_FIELDS:
             raise ValueError(f"a format string has more than {MAX_FIELDS} fields")
@@ -44,7 +47,7 @@ def _judged(text: str) -> str:
 
 
 def vetted(text: str, name: str, refuse: Callable[[str], Any]) -> Callable[..., str]:
-    """`text.format` or `text.format_map`, which looks at the text first and calls `refuse` with what it must not read."""
+    """`text.format` or `text.format_map`, which looks at the text first and calls `refuse` with what it cannot read."""
 
     def formatted(*args: Any, **values: Any) -> str:
         forbidden = _judged(text)

@@ -8,7 +8,7 @@ import abc
 from collections.abc import Callable, Mapping
 from typing import Any, Union
 
-from sandbox_image.language.names import DEFINABLE, SUBSTITUTES, is_special
+from sandbox_image.language.names import DEFINABLE, SUBSTITUTES, is_special, words
 
 __all__ = ["MAIN", "TYPE_STAND_IN", "ABCMeta", "OwnMeta", "TypeStandIn", "checked_body", "module_of", "mro_of"]
 
@@ -20,16 +20,16 @@ module_of: Callable[[type], Any] = type.__dict__["__module__"].__get__
 mro_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 """`kind.__mro__`, whatever a metaclass says."""
 
-_MADE_BY_PYTHON = frozenset(
+_MADE_BY_PYTHON = words(
     "__module__ __qualname__ __annotations__ __annotate__ __annotate_func__ __classcell__ __classdict__ "
     "__classdictcell__ __firstlineno__ __static_attributes__ __orig_bases__ __type_params__ __parameters__ "
-    "__abstractmethods__ __dataclass_fields__ __dataclass_params__".split()
+    "__abstractmethods__ __dataclass_fields__ __dataclass_params__"
 )
 """What the body of a class holds without the snippet's doing."""
 
 
 def checked_body(body: Mapping[Any, Any]) -> dict[str, Any]:
-    """What a class is made of, as a dict of its own. Raises TypeError where it defines a special name that is refused."""
+    """What a class is made of, as a dict of its own. Raises TypeError for a special name that is refused."""
     copied = dict(body)
     for name in copied:
         if is_special(str(name)) and name not in DEFINABLE and name not in _MADE_BY_PYTHON:

@@ -23,19 +23,25 @@ __all__ = [
     "VALUE",
     "WRITE",
     "is_special",
+    "words",
 ]
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a text."""
+    return frozenset(text.split())
+
 
 OWN, WRITE, READ, MATCH, STAR, TYPE = "<own>", "<write>", "<read>", "<match>", "<star>", "<type>"
 """Where the compiled snippet finds its guards: no source can spell these, so none can shadow or call them (A09)."""
 VALUE = "__value__"
 """Where it finds the function that gives the value of a promise."""
 
-OPAQUE = frozenset(
-    "tb_frame tb_next tb_lasti tb_lineno "
-    "f_back f_builtins f_code f_generator f_globals f_lasti f_lineno f_locals f_trace f_trace_lines f_trace_opcodes "
-    "co_code co_consts co_names co_varnames co_freevars co_cellvars co_filename co_lines co_positions co_exceptiontable "
-    "gi_frame gi_code gi_yieldfrom cr_await cr_frame cr_code cr_origin ag_await ag_frame ag_code "
-    "func_globals func_code get_stack print_stack".split()
+OPAQUE = words(
+    "tb_frame tb_next tb_lasti tb_lineno f_back f_builtins f_code f_generator f_globals f_lasti f_lineno f_locals "
+    "f_trace f_trace_lines f_trace_opcodes co_code co_consts co_names co_varnames co_freevars co_cellvars "
+    "co_filename co_lines co_positions co_exceptiontable gi_frame gi_code gi_yieldfrom cr_await cr_frame cr_code "
+    "cr_origin ag_await ag_frame ag_code func_globals func_code get_stack print_stack"
 )
 """What leads from a generator, coroutine, traceback or task to a frame, and from a frame to everything."""
 
@@ -60,21 +66,21 @@ _OPERATORS = (
 )
 _PROTOCOLS = (
     "init new post_init call len length_hint iter next reversed contains getitem setitem delitem missing enter exit "
-    "aenter aexit aiter anext await hash bool int float complex index round trunc floor ceil str repr bytes format copy "
-    "deepcopy init_subclass class_getitem set_name replace"
+    "aenter aexit aiter anext await hash bool int float complex index round trunc floor ceil str repr bytes format "
+    "copy deepcopy init_subclass class_getitem set_name replace"
 )
-_COMMON = frozenset(f"__{name}__" for name in f"{_OPERATORS} {_PROTOCOLS}".split())
+_COMMON = frozenset(f"__{name}__" for name in words(f"{_OPERATORS} {_PROTOCOLS}"))
 
-DEFINABLE = _COMMON | frozenset(
+DEFINABLE = _COMMON | words(
     "__slots__ __match_args__ __doc__ __get__ __set__ __delete__ __getattr__ __setattr__ __delattr__ __fspath__ "
-    "__sizeof__ __dir__".split()
+    "__sizeof__ __dir__"
 )
 """Special names that a class body may define."""
 
-READABLE = _COMMON | frozenset(
+READABLE = _COMMON | words(
     "__name__ __qualname__ __doc__ __members__ __cause__ __context__ __suppress_context__ __notes__ __wrapped__ "
     "__version__ __match_args__ __annotations__ __slots__ __origin__ __args__ __required_keys__ __optional_keys__ "
-    "__total__".split()
+    "__total__"
 )
 """Special attributes that lead nowhere on any object."""
 
@@ -113,9 +119,7 @@ SUBSTITUTES = {
 }
 """What to write instead of a name that is refused."""
 
-LIBRARY_PRIVATE = frozenset(
-    "_asdict _fields _replace _make _field_defaults _name_ _value_ _missing_ _generate_next_value_".split()
-)
+LIBRARY_PRIVATE = words("_asdict _fields _replace _make _field_defaults _name_ _value_ _missing_ _generate_next_value_")
 """Names with an underscore that the standard library documents: named tuples and enums."""
 
 RESERVED = re.compile(r"_[a-z][a-z_]*[a-z]_")

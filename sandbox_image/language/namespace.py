@@ -81,7 +81,7 @@ def _star(load: Callable[[str], Any], names: dict[str, Any]) -> Callable[[str], 
     return star
 
 
-# --- import ------------------------------------------------------------------------------------------------------------
+# --- import ----------------------------------------------------------------------------------------------------------
 
 
 def _importer(imports: frozenset[str], tools: types.ModuleType) -> Callable[..., Any]:
@@ -94,7 +94,11 @@ def _importer(imports: frozenset[str], tools: types.ModuleType) -> Callable[...,
         return made[name]
 
     def load(
-        name: str, globals: object = None, locals: object = None, fromlist: "tuple[str, ...] | None" = (), level: int = 0
+        name: str,
+        globals: object = None,
+        locals: object = None,
+        fromlist: "tuple[str, ...] | None" = (),
+        level: int = 0,
     ) -> types.ModuleType:
         if level:
             raise ImportError("relative imports have nothing to be relative to: a snippet is one module")
@@ -118,7 +122,7 @@ def _importer(imports: frozenset[str], tools: types.ModuleType) -> Callable[...,
     return import_
 
 
-# --- builtins ----------------------------------------------------------------------------------------------------------
+# --- builtins --------------------------------------------------------------------------------------------------------
 
 
 def _builtins(names: dict[str, Any], import_: Callable[..., Any]) -> dict[str, Any]:

@@ -5,13 +5,12 @@ What is not in it cannot be reached through it, and a snippet cannot change it (
 
 import difflib
 import importlib
-import sys
 import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from sandbox_image.language.facades import classes, facts, reflection, running
-from sandbox_image.language.modules import MODULES, names_of, submodules_of
+from sandbox_image.language.modules import names_of, submodules_of
 
 __all__ = ["facade"]
 

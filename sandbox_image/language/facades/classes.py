@@ -1,4 +1,4 @@
-"""What stands in for parts of abc and dataclasses: classes are not made from special names that a class could not define.
+"""What stands in for parts of abc and dataclasses: no class is made with a special name that it could not define.
 
 Standard library only.
 """

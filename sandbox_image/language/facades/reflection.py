@@ -45,7 +45,9 @@ def update_wrapper(
     """`functools.update_wrapper`, for the names that it documents, onto what the snippet made."""
     assigned, updated = tuple(assigned), tuple(updated)
     if not {*assigned} <= {*functools.WRAPPER_ASSIGNMENTS} or not {*updated} <= {*functools.WRAPPER_UPDATES}:
-        raise Forbidden("`assigned` and `updated` can name what functools names itself; set other attributes one by one")
+        raise Forbidden(
+            "`assigned` and `updated` can name what functools names itself; set other attributes one by one"
+        )
     if type(wrapper) is not functools.partial:
         write(wrapper)
     return functools.update_wrapper(wrapper, wrapped, assigned, updated)
@@ -67,7 +69,7 @@ def singledispatch(func: Any) -> Any:
     return made
 
 
-class singledispatchmethod(functools.singledispatchmethod):  # type: ignore[type-arg]  # noqa: N801 (the library's name)
+class singledispatchmethod(functools.singledispatchmethod):  # type: ignore[type-arg]
     """`functools.singledispatchmethod`, in the same way."""
 
     def __init__(self, func: Any) -> None:
