@@ -26,19 +26,22 @@ class Stuck:
     _best: float | None = None
     _since_best: int = 0
 
-    def observe(self, output: Json, snippet: str, measure: float | None = None) -> Ending | None:
-        """Count one iteration that proposed `output`; the ending where the run is stuck now.
+    def observe(
+        self, output: Json, snippet: str, measure: float | None = None, *, proposed: bool = True
+    ) -> Ending | None:
+        """Count one iteration; the ending where the run is stuck now.
 
-        `snippet` is the digest of its source; `measure` is how near success it came, more is better.
+        `output` is counted where it was `proposed`: nothing is no output. `snippet` is the digest of its source.
+        `measure` is how near success it came, more is better; None where it could not be measured.
         """
-        key = digest(output)
-        self._outputs[key] += 1
         self._snippets[snippet] += 1
-        if self.same_output:
-            if self._outputs[key] >= self.same_output:
+        if proposed:
+            key = digest(output)
+            self._outputs[key] += 1
+            if self.same_output and self._outputs[key] >= self.same_output:
                 return _stuck(f"the same output came {self._outputs[key]} times", "same_output", key)
-            if self._snippets[snippet] >= self.same_output:
-                return _stuck(f"the same snippet came {self._snippets[snippet]} times", "same_snippet", snippet)
+        if self.same_output and self._snippets[snippet] >= self.same_output:
+            return _stuck(f"the same snippet came {self._snippets[snippet]} times", "same_snippet", snippet)
         return self._progress(measure)
 
     def _progress(self, measure: float | None) -> Ending | None:
@@ -47,7 +50,8 @@ class Stuck:
             return None
         self._since_best += 1
         if self.stalled and self._since_best >= self.stalled:
-            return _stuck(f"no progress in {self._since_best} iterations", "stalled", str(self._best))
+            best = "nothing was measured" if self._best is None else f"the best measure is still {abs(self._best):g}"
+            return _stuck(f"no progress in {self._since_best} iterations: {best}", "stalled", str(self._best))
         return None
 
 

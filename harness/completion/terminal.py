@@ -11,7 +11,7 @@ from typing import Protocol
 from harness.core.call import Json
 from harness.core.ending import Ending, Outcome, ReasonCode
 
-__all__ = ["ROWS", "EndFacts", "Judged", "OutputFault", "Row", "judge"]
+__all__ = ["ROWS", "CheckObstacle", "EndFacts", "Judged", "OutputFault", "Row", "check_ending", "judge"]
 
 
 class Judged(Protocol):
@@ -38,6 +38,26 @@ class OutputFault(Protocol):
         """What is wrong there."""
 
 
+class CheckObstacle(Protocol):
+    """A check that did not pass: `harness.completion.checks.CheckResult` is one."""
+
+    @property
+    def id(self) -> str:
+        """As the contract names it."""
+
+    @property
+    def kind(self) -> str:
+        """`precondition`, `invariant` or `postcondition`."""
+
+    @property
+    def status(self) -> str:
+        """`pending`, `failed` or `unavailable`."""
+
+    @property
+    def detail(self) -> str:
+        """Why."""
+
+
 @dataclass(frozen=True, slots=True)
 class EndFacts:
     """What is known of a run when no further iteration follows."""
@@ -58,6 +78,8 @@ class EndFacts:
     """Ids of calls whose effect is UNKNOWN."""
     open_calls: Sequence[str] = ()
     """Ids of calls in no final state, those in `unresolved` left out."""
+    obstacles: Sequence[CheckObstacle] = ()
+    """Checks that neither passed nor were skipped, in the order in which they are written."""
     diverged: str = ""
     """Why a replay no longer fits the journal; empty where it does."""
 
@@ -118,6 +140,18 @@ def _predicate_error(facts: EndFacts) -> Ending:
     return _rejected(ReasonCode.PREDICATE_ERROR, f"the success predicate failed: {_first_line(facts.success.error)}")
 
 
+def _blocked(facts: EndFacts) -> Ending:
+    return check_ending(facts.obstacles[0], len(facts.obstacles))
+
+
+def check_ending(check: CheckObstacle, count: int = 1) -> Ending:
+    """The ending that a check makes which did not pass; `count` is how many did not."""
+    more = f" (and {count - 1} more)" if count > 1 else ""
+    why = f": {_first_line(check.detail)}" if check.detail else ""
+    detail = f"the {check.kind} `{check.id}` is {check.status}{why}{more}"
+    return _rejected(ReasonCode.CONTRACT_FAILED, detail, (("check", check.id), ("status", str(check.status))))
+
+
 def _unmet(facts: EndFacts) -> Ending:
     return _rejected(ReasonCode.CONTRACT_FAILED, "the result fits its schema, and the success predicate is false")
 
@@ -147,6 +181,7 @@ ROWS: tuple[Row, ...] = (
     Row(lambda facts: facts.failure is not None, _failed),
     Row(lambda facts: not facts.has_output, _missing),
     Row(lambda facts: bool(facts.output_faults), _invalid),
+    Row(lambda facts: bool(facts.obstacles), _blocked),
     Row(lambda facts: facts.success is None, _unjudged),
     Row(lambda facts: facts.success is not None and bool(facts.success.error), _predicate_error),
     Row(lambda facts: facts.success is not None and facts.success.value is not True, _unmet),
