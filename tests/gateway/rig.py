@@ -4,8 +4,11 @@ import ast
 import asyncio
 import base64
 import contextlib
+import functools
+import json
 import marshal
 import os
+import signal
 import socket
 import subprocess
 import symtable
@@ -25,7 +28,7 @@ from harness.gateway.server import Connection, attach
 from harness.gateway.session import Session, WireLimits
 
 TOKEN = "the-token-of-this-run"
-BOOT = Path(__file__).resolve().parents[1] / "sandbox_image" / "open_boot.py"
+NURSERY = Path(__file__).resolve().parents[1] / "sandbox_image" / "open_nursery.py"
 SECONDS = 20.0
 
 
@@ -218,25 +221,76 @@ def _awaits(node: ast.AST) -> bool:
     return False
 
 
+class Nursery:
+    """The process that forks runners; one for all tests, gone with them."""
+
+    def __init__(self) -> None:
+        self._control, there = socket.socketpair()
+        with there:
+            subprocess.Popen(
+                [sys.executable, "-s", "-P", "-B", str(NURSERY)],
+                stdin=there,
+                stdout=subprocess.DEVNULL,
+                stderr=None if os.environ.get("RIG_STDERR") else subprocess.DEVNULL,
+                env={"PYTHONHASHSEED": "0"},
+            )
+        self._text = b""
+        self._ended: dict[int, int] = {}
+
+    def start(self, channel: socket.socket) -> int:
+        """Fork a runner for `channel`; its pid."""
+        socket.send_fds(self._control, [b"."], [channel.fileno()])
+        while True:
+            for fact in self._heard(0):
+                if "started" in fact:
+                    return int(fact["started"])
+
+    def status(self, pid: int) -> int | None:
+        """How a runner ended; None while it lives."""
+        with contextlib.suppress(BlockingIOError):
+            self._heard(socket.MSG_DONTWAIT)
+        return self._ended.get(pid)
+
+    def _heard(self, flags: int) -> list[dict[str, int]]:
+        *lines, self._text = (self._text + self._control.recv(65536, flags)).split(b"\n")
+        facts: list[dict[str, int]] = [json.loads(line) for line in lines]
+        self._ended.update((fact["ended"], fact["status"]) for fact in facts if "ended" in fact)
+        return facts
+
+
+@functools.cache
+def nursery() -> Nursery:
+    """The one nursery of this process."""
+    return Nursery()
+
+
+@dataclass(frozen=True)
+class Runner:
+    """One runner's process."""
+
+    pid: int
+
+    def kill(self) -> None:
+        """End it now; nothing where it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
+
+    def poll(self) -> int | None:
+        """How it ended; None while it lives."""
+        return nursery().status(self.pid)
+
+
 @contextlib.contextmanager
-def runner() -> Iterator[tuple[socket.socket, "subprocess.Popen[bytes]"]]:
-    """A runner's process and the host's end of its channel; both are gone afterwards."""
+def runner() -> Iterator[tuple[socket.socket, Runner]]:
+    """A runner and the host's end of its channel; both are gone afterwards."""
     here, there = socket.socketpair()
     with there:
-        process = subprocess.Popen(
-            [sys.executable, "-s", "-P", "-B", str(BOOT), str(there.fileno())],
-            pass_fds=[there.fileno()],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=None if os.environ.get("RIG_STDERR") else subprocess.DEVNULL,
-            env={"PYTHONHASHSEED": "0"},
-        )
+        process = Runner(nursery().start(there))
     try:
         yield here, process
     finally:
         here.close()
         process.kill()
-        process.wait()
 
 
 TOOLS: dict[str, Callable[[dict[str, Any]], Any]] = {
@@ -274,5 +328,5 @@ async def _play(start: Start, host: Host, seconds: float | None) -> Ended:
                 await asyncio.sleep(0.01)
         finally:
             host.connection.close()
-        host.ended.status = process.returncode
+        host.ended.status = process.poll()
     return host.ended
