@@ -34,7 +34,7 @@ from harness.run.state import Parts
 from harness.sandbox.backends import Choice, choose
 from harness.sandbox.spec import SandboxSpec
 
-__all__ = ["Harness", "Session"]
+__all__ = ["Harness", "Session", "operating_system_user"]
 
 T = TypeVar("T")
 ContractSource = Contract | Path | str | Mapping[str, Any]

@@ -10,7 +10,7 @@ from importlib import metadata
 from pathlib import Path
 
 from harness.core.errors import EnvironmentUnavailable
-from harness.sandbox.tree import cache_root
+from harness.sandbox.tree_cache import cache_root
 from harness.sandbox.users import box_user
 
 __all__ = ["NAMESPACES", "Program", "explain", "find_program", "probe"]

@@ -24,7 +24,7 @@ from harness.sandbox.kernel import has_swap, landlock_version
 from harness.sandbox.rendezvous import run_folder
 from harness.sandbox.seccomp import architecture
 from harness.sandbox.spec import SandboxSpec
-from harness.sandbox.tree import cache_root
+from harness.sandbox.tree_cache import cache_root
 
 __all__ = ["Finding", "Status", "doctor", "examine", "why_not"]
 

@@ -39,7 +39,8 @@ from harness.sandbox.image_inputs import (
     host_reference,
     inputs_digest,
 )
-from harness.sandbox.tree import base_tree, box_digest, cache_lock
+from harness.sandbox.tree import base_tree, box_digest
+from harness.sandbox.tree_cache import cache_lock
 
 __all__ = ["PULL_SECONDS", "build_image"]
 

@@ -4,7 +4,6 @@ No shell, no package manager, no setuid file, no path of the host. Found by a di
 process, in a cache that every user can read. Layers: `base-…` is Python alone, `tree-…` adds the box packages.
 """
 
-import fcntl
 import hashlib
 import json
 import os
@@ -13,16 +12,14 @@ import shutil
 import stat
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
 import sandbox_image
 import tool_stubs
-from harness.core.errors import EnvironmentUnavailable
 from harness.sandbox.libraries import Libraries, closure
+from harness.sandbox.tree_cache import building, cache_root, hold, locked, prepare, reported, sweep
 
 __all__ = [
     "BOXLIB",
@@ -30,8 +27,6 @@ __all__ = [
     "PYTHON",
     "base_tree",
     "box_digest",
-    "cache_lock",
-    "cache_root",
     "copy_boxlib",
     "host_tree",
 ]
@@ -45,9 +40,6 @@ GATEWAY = "/run/gateway"
 
 FORMAT = "1"
 """Rises when the way a tree is made changes: trees of another format are not used."""
-CACHE_VARIABLE = "HARNESS_CACHE"
-KEEP_SECONDS = 3 * 86_400
-"""An unused tree is removed after three days: a tree is 45 MB, and building one takes about two seconds."""
 
 MOUNT_POINTS = ("proc", "dev", "sys", "tmp", "etc", "run/gateway")
 UNWANTED = (
@@ -73,8 +65,6 @@ SYSCONFIG = "build_time_vars = {'TZPATH': '/usr/share/zoneinfo'}\n"
 """Stands in for the recorded build settings, which name folders of the build host."""
 
 _ready: dict[Path, Path] = {}
-_held: list[int] = []
-"""Descriptors of the trees in use, each with a shared lock: the sweep of another process leaves those alone."""
 
 
 def host_tree(folder: Path | None = None) -> Path:
@@ -84,7 +74,7 @@ def host_tree(folder: Path | None = None) -> Path:
     """
     root = folder if folder is not None else cache_root()
     if root not in _ready:
-        with _reported(root):
+        with reported(root):
             _ready[root] = _tree(root)
     return _ready[root]
 
@@ -92,19 +82,9 @@ def host_tree(folder: Path | None = None) -> Path:
 def base_tree(folder: Path | None = None) -> Path:
     """The layer below `host_tree`: Python without the box packages. Raises EnvironmentUnavailable as that does."""
     root = folder if folder is not None else cache_root()
-    with _reported(root):
-        _prepare(root)
+    with reported(root):
+        prepare(root)
         return _base(root)
-
-
-def cache_root() -> Path:
-    """Where trees are kept: `HARNESS_CACHE`, else a folder of this user outside any home."""
-    given = os.environ.get(CACHE_VARIABLE)
-    if given:
-        return Path(given).absolute()
-    if os.geteuid() == 0:
-        return Path("/var/cache/execution-harness")
-    return Path(f"/var/tmp/execution-harness-{os.geteuid()}")
 
 
 @cache
@@ -129,17 +109,17 @@ def copy_boxlib(target: Path) -> None:
 
 
 def _tree(root: Path) -> Path:
-    _prepare(root)
+    prepare(root)
     base = _base(root)
     tree = root / f"tree-{_digest(base.name, box_digest())}"
     if not tree.exists():
-        with _locked(root):
+        with locked(root):
             if not tree.exists():
-                _sweep(root)
-                with _building(root, tree) as work:
+                sweep(root)
+                with building(root, tree) as work:
                     shutil.copytree(base, work, copy_function=os.link, dirs_exist_ok=True)
                     copy_boxlib(work / BOXLIB.lstrip("/"))
-    _hold(tree)
+    hold(tree)
     return tree
 
 
@@ -152,9 +132,9 @@ def _base(root: Path) -> Path:
     linked = (libraries.loader, *libraries.files.values())
     base = root / f"base-{_digest(inputs, *(_identity(str(file)) for file in linked))}"
     if not base.exists():
-        with _locked(root):
+        with locked(root):
             if not base.exists():
-                with _building(root, base) as work:
+                with building(root, base) as work:
                     _fill(work, Path(program), files, libraries)
                 os.sync()
     os.utime(base)
@@ -260,93 +240,3 @@ def _settle_modes(folder: Path) -> None:
             file = os.path.join(directory, name)
             if not os.path.islink(file):
                 os.chmod(file, 0o555 if os.stat(file).st_mode & stat.S_IXUSR else 0o444)
-
-
-def _prepare(root: Path) -> None:
-    """The cache folder: ours, closed to other writers, and reachable by whoever a box runs as."""
-    if not root.exists():
-        root.mkdir(parents=True, exist_ok=True)
-        root.chmod(0o755)
-    found = root.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
-        raise EnvironmentUnavailable(
-            f"the cache `{root}` is not a folder that only this user can write",
-            hint=f"remove it, or set {CACHE_VARIABLE} to a folder of your own",
-        )
-    for parent in (root, *root.parents):
-        if not parent.stat().st_mode & stat.S_IXOTH:
-            raise EnvironmentUnavailable(
-                f"the cache `{root}` lies below `{parent}`, which other users cannot enter, and a box runs as another",
-                hint=f"set {CACHE_VARIABLE} to a folder outside any home",
-            )
-
-
-@contextmanager
-def cache_lock(name: str) -> Iterator[None]:
-    """Hold the lock `name` of the cache: one process at a time makes what others then find."""
-    root = cache_root()
-    with _reported(root):
-        _prepare(root)
-    with _locked(root, f"{name}.lock"):
-        yield
-
-
-@contextmanager
-def _locked(root: Path, name: str = "lock") -> Iterator[None]:
-    descriptor = os.open(root / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-@contextmanager
-def _building(root: Path, target: Path) -> Iterator[Path]:
-    """A folder that becomes `target` in one step when the block ends well, and is removed when it does not."""
-    work = Path(tempfile.mkdtemp(dir=root, prefix="new-"))
-    try:
-        yield work
-        work.chmod(0o755)
-        os.rename(work, target)
-    except BaseException:
-        shutil.rmtree(work, ignore_errors=True)
-        raise
-
-
-@contextmanager
-def _reported(root: Path) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, py_compile.PyCompileError) as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise EnvironmentUnavailable(
-            f"the box's file tree cannot be made in `{root}`: {why.lower()}",
-            hint=f"free some space (60 MB), or set {CACHE_VARIABLE} to a folder that you can write, outside any home",
-        ) from error
-
-
-def _hold(tree: Path) -> None:
-    descriptor = os.open(tree, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    fcntl.flock(descriptor, fcntl.LOCK_SH)
-    os.utime(tree)
-    _held.append(descriptor)
-
-
-def _sweep(root: Path) -> None:
-    """Remove what a killed build left, and trees that nobody has used for a while or holds now."""
-    limit = time.time() - KEEP_SECONDS
-    for folder in (*root.glob("tree-*"), *root.glob("new-*"), *root.glob("base-*")):
-        try:
-            if folder.stat().st_mtime > limit or not folder.is_dir():
-                continue
-            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        except FileNotFoundError:
-            continue
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(folder, ignore_errors=True)
-        except BlockingIOError:
-            pass
-        finally:
-            os.close(descriptor)

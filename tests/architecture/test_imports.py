@@ -6,8 +6,24 @@ import sys
 import pytest
 from tests.architecture.source import ROOT, imports, modules, name, tree
 
-SUBPROCESS_FILES: set[str] = set()
-SOCKET_FILES: set[str] = set()
+SUBPROCESS_FILES = {
+    "harness/sandbox/bwrap_program.py",
+    "harness/sandbox/libraries.py",
+    "harness/sandbox/process.py",
+}
+SOCKET_FILES = {
+    "harness/approvals/announce.py",
+    "harness/gateway/server.py",
+    "harness/sandbox/bubblewrap.py",
+    "harness/sandbox/docker_box.py",
+    "harness/sandbox/local_box.py",
+    "harness/sandbox/owner.py",
+    "harness/sandbox/rendezvous.py",
+    "harness/sandbox/stream.py",
+    "harness/sandbox/undertaker.py",
+    "harness/sandbox/zygote.py",
+    "harness/testing/script_box.py",
+}
 
 
 def _files_with(module: str) -> set[str]:
@@ -68,12 +84,13 @@ def test_all_is_equal_to_what_is_public(path) -> None:
     assert listed is not None, "the module has no __all__"
     defined = {node.name for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}
     assigned = {
-        target.id
+        name_node.id
         for node in body
         for target in (
             node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
         )
-        if isinstance(target, ast.Name)
+        for name_node in ast.walk(target)
+        if isinstance(name_node, ast.Name)
     }
     imported = {
         (alias.asname or alias.name) for node in body if isinstance(node, ast.ImportFrom) for alias in node.names

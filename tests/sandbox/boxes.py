@@ -18,7 +18,8 @@ from harness.sandbox.bubblewrap import BubblewrapBackend, Ground
 from harness.sandbox.cgroup import find
 from harness.sandbox.local_box import LocalBox
 from harness.sandbox.spec import SandboxSpec
-from harness.sandbox.tree import BOXLIB, cache_root, host_tree
+from harness.sandbox.tree import BOXLIB, host_tree
+from harness.sandbox.tree_cache import cache_root
 from harness.sandbox.zygote import Zygote
 
 T = TypeVar("T")

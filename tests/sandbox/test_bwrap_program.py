@@ -8,7 +8,7 @@ import pytest
 from harness.core.errors import EnvironmentUnavailable
 from harness.sandbox import bwrap_program
 from harness.sandbox.bwrap_program import explain, find_program, probe
-from harness.sandbox.tree import cache_root
+from harness.sandbox.tree_cache import cache_root
 
 
 def test_the_wheels_program_is_used_where_the_system_has_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ import pytest
 
 from harness.core.errors import EnvironmentUnavailable
 from harness.sandbox import tree
-from harness.sandbox.tree import BOXLIB, PYTHON, cache_root, copy_boxlib, host_tree
+from harness.sandbox.tree import BOXLIB, PYTHON, copy_boxlib, host_tree
+from harness.sandbox.tree_cache import cache_root
 
 CHROOT = shutil.which("chroot") or ""
 

@@ -8,7 +8,7 @@ import click
 
 from harness.core.errors import EnvironmentUnavailable, Fault, HarnessError, Refused
 
-__all__ = ["EXIT_USAGE", "faults_json", "report_failure", "status_of"]
+__all__ = ["EXIT_USAGE", "fault_json", "faults_json", "report_failure", "status_of"]
 
 EXIT_INTERNAL = 1
 EXIT_USAGE = 2

@@ -8,7 +8,7 @@ import click
 
 from harness.front.cli.failures import EXIT_USAGE, report_failure
 
-__all__ = ["main"]
+__all__ = ["LazyGroup", "cli", "main"]
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("harness.front.cli.demo:demo", "Run a snippet against a real database and show every step."),
