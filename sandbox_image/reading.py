@@ -232,6 +232,10 @@ class Reader:
         except (FrameError, ValueError, KeyError, TypeError):
             self._lost()
 
+    def quiet(self, milliseconds: int) -> bool:
+        """True where nothing comes from the host for so long."""
+        return not self._poll.poll(milliseconds)
+
     def receive(self) -> dict[str, Any]:
         """One frame from the host, before there are any calls."""
         while True:

@@ -4,6 +4,7 @@ Standard library only. It holds no rule: what the snippet may do is the host's, 
 """
 
 import base64
+import functools
 import importlib.util
 import json
 import marshal
@@ -25,13 +26,15 @@ from sandbox_image.prints import Printer, PrintStream
 from sandbox_image.promise import resolve, teach_json
 from sandbox_image.readonly import read_only
 from sandbox_image.tasks import MAIN, enter_path, name_threads
-from sandbox_image.values import encode
+from sandbox_image.values import encode, encode_arguments
 from tool_stubs.runtime import errors, stub
 
 __all__ = ["ESCALATE", "VERSION", "serve", "warm"]
 
 VERSION = 1
 """Of the wire."""
+WARM_AFTER_MS = 50
+"""A box whose run has not come by then waits in a pool, and has the time to warm up. A cold one has its run in 10 ms."""
 ESCALATE = "harness.escalate"
 """The tool with which a snippet asks a person: the host serves it itself."""
 
@@ -42,19 +45,31 @@ def serve(sock: socket.socket) -> NoReturn:
     magic = importlib.util.MAGIC_NUMBER.hex()
     python = ".".join(map(str, sys.version_info[:3]))
     channel.send(json.dumps({"t": "hello", "v": VERSION, "python": python, "magic": magic}).encode("ascii"))
+    if channel.quiet(WARM_AFTER_MS):
+        warm()
     start = channel.receive()
     channel.send(json.dumps({"t": "open", "token": start["token"]}).encode("utf-8"))
     channel.close(_Run(channel, start).ending())
     os._exit(0)
 
 
+@functools.cache
 def warm() -> None:
-    """Do once what every run does, before there is one: what is loaded and compiled now costs no run anything."""
+    """Do once what every run does, before there is one: what is loaded and compiled now costs no run anything.
+
+    Leaves nothing of any run, so that a process may do it and then fork.
+    """
+    namespace.warm()
     encode({"value": [1, 1.5, "text"]}, "a dummy")
-    code = marshal.loads(marshal.dumps(compile("def __snippet__():\n    return 1\n", failure.FILE, "exec")))
+    code = marshal.loads(marshal.dumps(compile("def __snippet__():\n    return 1 / 0\n", failure.FILE, "exec")))
     names: dict[str, Any] = {}
     exec(code, names)
-    names["__snippet__"]()
+    try:
+        names["__snippet__"]()
+    except ZeroDivisionError as error:
+        failure.describe(error)
+    row = {"name": "dummy", "py": "dummy", "params": [{"wire": "x", "py": "x"}]}
+    stub.build({"tools": [row]}, lambda tool, arguments, decode: encode_arguments(arguments, tool))["dummy"](x=1)
 
 
 class _Run:

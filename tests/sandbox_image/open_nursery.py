@@ -1,7 +1,7 @@
 """A nursery for tests alone: forks the real runner into ordinary processes with no walls at all.
 
-Tests are fast so. It is no flag of the real boot: nothing that is installed can start a box like this. It ends when its
-tests do.
+It is no flag of the real boot: nothing that is installed can start a box like this. It ends when its tests do.
+"""
 
 import json
 import os
