@@ -19,7 +19,7 @@ from harness.language.check import Checked, check
 from harness.output.validate import validate
 from harness.registry.catalog import stubs
 from harness.report import ContractRef, RunResult
-from harness.run.desk import exhausted
+from harness.run.endings import exhausted
 from harness.run.entries import fact_entry
 from harness.run.iteration import Iteration, Snippet
 from harness.run.lines import call_lines, iteration_line

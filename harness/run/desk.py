@@ -4,9 +4,8 @@ It puts rooms together and holds no rule of its own: rules live in `enforcement`
 """
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Coroutine
 from dataclasses import replace
-from typing import Protocol
 
 from harness.core.budget import Amount, Metered, Shortage
 from harness.core.call import Answer, Call, Effect, Origin
@@ -23,33 +22,24 @@ from harness.executor.execute import Deadline
 from harness.gateway.messages import CallFrame
 from harness.output.mask import mask
 from harness.run.answers import error_answer, outcome_answer
+from harness.run.endings import exhausted
 from harness.run.entries import Told, call_entry
+from harness.run.guard import Guard
 from harness.run.receipts import receipt_answer, receipt_for
 from harness.run.record import CallRecord
+from harness.run.seat import Seat
 from harness.run.state import RunState
 from harness.run.view import DeskView
 
-__all__ = ["Desk", "Seat", "exhausted"]
-
-
-class Seat(Protocol):
-    """What the desk may ask of the iteration that it serves."""
-
-    def answer(self, wire_id: int, answer: Answer, at: float) -> None:
-        """Send an answer to the box, as of `at` (seconds since the epoch); dropped where the box is gone."""
-
-    def terminate(self, ending: Ending) -> None:
-        """Stop the iteration for good; the first ending wins."""
-
-    def quiet(self) -> None:
-        """Every answer still owed to the box is to a call that waits for a person."""
+__all__ = ["Desk"]
 
 
 class Desk:
     """Serves the calls of one iteration. Lives on the loop of its run; nothing in it blocks but the store."""
 
-    def __init__(self, run: RunState, iteration: int, seat: Seat) -> None:
+    def __init__(self, run: RunState, iteration: int, seat: Seat, guard: Guard | None = None) -> None:
         self._run = run
+        self._guard = guard
         self._iteration = iteration
         self._seat = seat
         self._view = DeskView(run)
@@ -163,6 +153,9 @@ class Desk:
     # --- do ------------------------------------------------------------------------------------------------
 
     def _allow(self, record: CallRecord, decided: Decided) -> None:
+        if self._guard is not None and not record.guarded and self._guard.wanted(record.call):
+            self._spawn(record, self._guarded(record, self._guard))
+            return
         short = self._run.budget.reserve(record.request)
         if short is not None:
             self._deny(record, budget_exhausted(short, record.request))
@@ -173,12 +166,43 @@ class Desk:
         record.call = record.call.moved(Event.DISPATCH)
         self._run.in_flight(record.call)
         outcome = self._begin(record)
-        if isinstance(outcome, Outcome):
+        if record.guarded:
+            record.pending = outcome
+        elif isinstance(outcome, Outcome):
             self._conclude(record, outcome)
-            return
-        task = asyncio.ensure_future(self._follow(record, outcome))
+        else:
+            self._spawn(record, self._follow(record, outcome))
+
+    def _spawn(self, record: CallRecord, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.ensure_future(work)
         self._tasks[task] = record
         task.add_done_callback(self._tasks.pop)
+
+    async def _guarded(self, record: CallRecord, guard: Guard) -> None:
+        """One effect between two looks at the invariants; its answer waits for the second."""
+        async with guard.line:
+            broken = None if self.closed else await guard.look(record.call)
+            if self.closed:
+                self._deny(record, Verdict(Decision.DENY, Code.RUN_CLOSED, ("the run has ended",)))
+                return
+            if broken is not None:
+                self._seat.terminate(broken)
+                self._deny(record, guard.refusal(broken))
+                return
+            record.guarded = True
+            self._consider(record)  # on the facts of now: others had their turn meanwhile
+            if record.pending is not None:
+                await self._act(record, record.pending, guard)
+        self._check_quiet()
+
+    async def _act(self, record: CallRecord, pending: Outcome | Awaitable[Outcome], guard: Guard) -> None:
+        outcome = pending if isinstance(pending, Outcome) else await pending
+        try:
+            broken = await guard.look(record.call)
+            if broken is not None:
+                self._seat.terminate(broken)
+        finally:
+            self._conclude(record, outcome)
 
     def _take(self, record: CallRecord, decided: Decided) -> bool:
         """Take key, approval and journal line in one transaction. False where the call went another way."""
@@ -310,6 +334,8 @@ class Desk:
         for record in self.records:
             if record.call.state is State.DISPATCHED:
                 self._lose(record)
+            elif record.call.state is State.RECEIVED:
+                self._deny(record, Verdict(Decision.DENY, Code.ABANDONED, ("the snippet ended first",)))
 
     def _lose(self, record: CallRecord) -> None:
         event = Event.LOSE
@@ -317,9 +343,3 @@ class Desk:
         if record.call.effect is Effect.READ:
             event = Event.RAISE_NO_EFFECT
         self._conclude(record, Outcome(event, error_type="Abandoned", message=message, settled=False))
-
-
-def exhausted(short: Shortage) -> Ending:
-    """The ending of a run whose budget is spent."""
-    data = (("dimension", short.dimension), ("limit", str(short.limit)), ("amount", str(short.amount)))
-    return Ending(RunOutcome.REJECTED, ReasonCode.BUDGET_EXHAUSTED, str(short), data)

@@ -12,13 +12,15 @@ from harness.core.budget import Dimension, Metered
 from harness.core.call import Answer, Json
 from harness.core.ending import Ending, Outcome, ReasonCode
 from harness.core.errors import EnvironmentUnavailable, HostileInput
-from harness.core.ports import Box, BoxExit, Entry, ExitKind
+from harness.core.ports import Box, BoxExit, Entry
 from harness.gateway.messages import CallFrame, Failed, Hello, Idle, Print, Result, Start
 from harness.gateway.server import Connection, attach
 from harness.gateway.session import Session, WireLimits
 from harness.language.check import Checked
-from harness.run.desk import Desk, exhausted
+from harness.run.desk import Desk
+from harness.run.endings import exhausted, lost_box
 from harness.run.entries import fact_entry
+from harness.run.guard import Guard
 from harness.run.ids import chance_seed, new_token
 from harness.run.printed import Printed
 from harness.run.record import IterationRecord
@@ -51,7 +53,7 @@ class Snippet:
 class Iteration:
     """Runs once. `run()` returns the record; the record's `ending` says where it did not end by itself."""
 
-    def __init__(self, run: RunState, number: int, snippet: Snippet) -> None:
+    def __init__(self, run: RunState, number: int, snippet: Snippet, guard: Guard | None = None) -> None:
         self._run = run
         self._snippet = snippet
         self._token = new_token()
@@ -63,7 +65,7 @@ class Iteration:
         self._lost: HostileInput | None = None
         self._ended = False
         self.record = IterationRecord(number, snippet.checked.digest, run.lineage, run.clock.now())
-        self.desk = Desk(run, number, self)
+        self.desk = Desk(run, number, self, guard)
         self._timers = Timers(self, run.clock)
 
     async def run(self) -> IterationRecord:
@@ -199,7 +201,7 @@ class Iteration:
                 )
             )
             return
-        self._set_ending(_lost_box(exit_, self._run))
+        self._set_ending(lost_box(exit_, self._run))
 
     # --- what the gateway hears ----------------------------------------------------------------------------
 
@@ -258,8 +260,9 @@ class Iteration:
             self._connection.send_answer(wire_id, answer, int(at * 1_000_000))
 
     def terminate(self, ending: Ending) -> None:
-        """Stop for good; the first ending wins."""
+        """Stop for good; the first ending wins. Whatever the box still sends is refused."""
         self._set_ending(ending)
+        self.desk.closed = True
         self._over.set()
 
     def quiet(self) -> None:
@@ -281,16 +284,3 @@ class Iteration:
 
     def _fact(self, kind: str, detail: dict[str, Json]) -> Entry:
         return fact_entry(self._run.where(self.record.number), kind, self._run.clock.now(), detail)
-
-
-def _lost_box(exit_: BoxExit | None, run: RunState) -> Ending:
-    """The ending for a box that is gone, by what the host saw of its exit."""
-    detail = exit_.detail if exit_ is not None else "the box was never there"
-    kind = exit_.kind if exit_ is not None else ExitKind.CRASHED
-    if kind is ExitKind.OUT_OF_MEMORY:
-        limit = run.budget.limit(Dimension.MEMORY_MB)
-        data = (("dimension", "memory_mb"), ("limit", str(limit)))
-        return Ending(Outcome.REJECTED, ReasonCode.BUDGET_EXHAUSTED, f"memory_mb: limit {limit}, {detail}", data)
-    if kind is ExitKind.KILLED_BY_OTHERS:
-        return Ending(Outcome.REJECTED, ReasonCode.KILLED, detail, (("by", "others"),))
-    return Ending(Outcome.REJECTED, ReasonCode.BOX_LOST, detail or "the box ended without a result")

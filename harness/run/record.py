@@ -1,12 +1,13 @@
 """What a run holds while it lives: its calls, its iterations, its counters."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 
 from harness.core.budget import Amount
 from harness.core.call import Answer, Call, Json, Provenance
 from harness.core.ending import Ending
 from harness.core.ports import BoxExit, BoxUsage
+from harness.core.ports import Outcome as ToolOutcome
 from harness.core.verdict import Verdict
 
 __all__ = ["CallRecord", "IterationRecord"]
@@ -33,6 +34,10 @@ class CallRecord:
     """Seconds since the epoch; 0 while it is open."""
     durable: bool = False
     """True once a journal line stands before the act (effects)."""
+    guarded: bool = False
+    """True once the invariants around it held: it has its turn."""
+    pending: ToolOutcome | Awaitable[ToolOutcome] | None = None
+    """Of a guarded call: what its tool comes to."""
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from harness.core.budget import Dimension, Shortage
 from harness.core.ending import Ending
 from harness.core.ports import Box
-from harness.run.desk import exhausted
+from harness.run.endings import exhausted
 from harness.run.state import RunState
 
 __all__ = ["SAMPLE_SECONDS", "Watchdog"]
