@@ -34,7 +34,7 @@ __all__ = ["ESCALATE", "VERSION", "serve", "warm"]
 VERSION = 1
 """Of the wire."""
 WARM_AFTER_MS = 50
-"""A box whose run has not come by then waits in a pool, and has the time to warm up. A cold one has its run in 10 ms."""
+"""A box whose run has not come by then waits in a pool, and has time to warm up; a cold one has its run in 10 ms."""
 ESCALATE = "harness.escalate"
 """The tool with which a snippet asks a person: the host serves it itself."""
 

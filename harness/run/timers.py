@@ -12,7 +12,7 @@ from harness.core.clock import Clock
 from harness.gateway.messages import CallFrame
 from harness.run.answers import error_answer, value_answer
 
-__all__ = ["SLEEP", "Timers"]
+__all__ = ["SLEEP", "Seat", "Timers"]
 
 SLEEP = "harness.sleep"
 """Name under which a box asks for time: `{seconds}`."""
