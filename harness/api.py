@@ -30,6 +30,7 @@ from harness.report import RunResult
 from harness.run.corridor import Corridor
 from harness.run.ids import new_run_id
 from harness.run.observation import Observation
+from harness.run.place import require_backend
 from harness.run.state import Parts
 from harness.sandbox.backends import Choice, choose
 from harness.sandbox.spec import SandboxSpec
@@ -156,6 +157,11 @@ class Harness:
 
         return asyncio.run(whole())
 
+    @property
+    def lent(self) -> bool:
+        """Whether the backend was handed over: then nothing chooses one, and nothing asks whether it may be."""
+        return self._lent
+
     # --- parts ---------------------------------------------------------------------------------------------
 
     async def parts(self) -> Parts:
@@ -172,6 +178,8 @@ class Harness:
                 clock=self._clock,
                 secret=self._secret(),
                 results=str(self.folder),
+                runtime=self.host.sandbox.runtime,
+                image=self.host.sandbox.image,
             )
         return self._parts
 
@@ -267,7 +275,10 @@ class Session:
         return self._corridor
 
     async def __aenter__(self) -> Self:
-        self._corridor = Corridor(await self._harness.parts(), self._terms, caller_key=self._key)
+        parts = await self._harness.parts()
+        if not self._harness.lent:
+            require_backend(self._terms.effective, parts.backend.name)
+        self._corridor = Corridor(parts, self._terms, caller_key=self._key)
         return self
 
     async def __aexit__(

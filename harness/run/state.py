@@ -34,6 +34,10 @@ class Parts:
     """Host secret from which seeds are derived; never leaves the host."""
     results: str
     """Folder that `file:` destinations are relative to."""
+    runtime: str = ""
+    """The engine's runtime for boxes; empty takes its default."""
+    image: str = ""
+    """The boxes' image; empty takes the harness's own."""
 
 
 class RunState:

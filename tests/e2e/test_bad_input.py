@@ -110,8 +110,8 @@ TOOLS: dict[str, tuple[str, tuple[str, str, int], str]] = {
         "hangs_writing",
         ("unresolved", "snippet_failed", 4),
         "the snippet raised OutcomeUnknown in line 2: `hangs_writing` did not answer within 0.3 seconds: whether it "
-        "took effect is not known (do not repeat the call: whether it happened is not known; look at the state first, or "
-        "let a person decide); whether call 1.1 happened is not known",
+        "took effect is not known (do not repeat the call: whether it happened is not known; look at the state first, "
+        "or let a person decide); whether call 1.1 happened is not known",
     ),
     "returns-the-wrong-type": (
         "wrong_type",
