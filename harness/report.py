@@ -48,6 +48,8 @@ class CallLine:
     """Seconds since the epoch; 0 where no ending was seen."""
     iteration: int
     provenance: str
+    hint: str = ""
+    """What the snippet's author can do about a refusal."""
 
     def to_json(self) -> dict[str, Json]:
         """The line as JSON, times in RFC 3339."""
@@ -56,7 +58,7 @@ class CallLine:
             "tool": self.tool,
             "effect": self.effect,
             "state": self.state,
-            "verdict": {"decision": self.decision, "code": self.code, "reasons": list(self.reasons)},
+            "verdict": {"decision": self.decision, "code": self.code, "reasons": list(self.reasons), "hint": self.hint},
             "cost": {name: amount_json(amount) for name, amount in self.cost.items()},
             "received_at": utc_text(self.received_at),
             "ended_at": utc_text(self.ended_at) if self.ended_at else None,

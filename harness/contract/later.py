@@ -22,15 +22,6 @@ class Later:
     verb: str = "are"
 
 
-def _checks(contract: Contract) -> Iterator[str]:
-    for kind in ("preconditions", "invariants", "postconditions"):
-        yield from (f"checks.{kind}[{index}]" for index, _ in enumerate(getattr(contract.checks, kind)))
-
-
-def _stops(contract: Contract) -> Iterator[str]:
-    yield from (f"completion.stop[{index}]" for index, _ in enumerate(contract.completion.stop))
-
-
 def _escalations(contract: Contract) -> Iterator[str]:
     yield from (f"escalate[{index}]" for index, _ in enumerate(contract.escalate))
 
@@ -73,8 +64,6 @@ def _output_model(contract: Contract) -> Iterator[str]:
 
 
 LATER: tuple[Later, ...] = (
-    Later("checks", _checks, "leave the check out"),
-    Later("stop conditions", _stops, "leave the stop condition out: `budget.iterations` ends the run"),
     Later("escalations", _escalations, "leave the escalation out"),
     Later("this kind of destination", _destinations, "write `file:PATH` with the format json or jsonl", "is"),
     Later("notifications", _notifications, "leave `notify` out"),

@@ -4,29 +4,28 @@ One instance is one run on one host. Rooms hold the rules; this file holds the o
 """
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 
-from harness.completion.terminal import EndFacts, judge
 from harness.contract.effective import Terms
 from harness.core.budget import Dimension, Metered
 from harness.core.call import Json
 from harness.core.canonical import canonical
 from harness.core.ending import Ending, Outcome, ReasonCode
 from harness.core.ports import Entry, RunRow
-from harness.core.state import FINAL, State
 from harness.language.check import Checked, check
-from harness.output.validate import validate
 from harness.registry.catalog import stubs
 from harness.report import ContractRef, RunResult
+from harness.run.assessor import Assessor
+from harness.run.checks import Checker
 from harness.run.endings import exhausted
 from harness.run.entries import fact_entry
+from harness.run.guard import Guard
 from harness.run.iteration import Iteration, Snippet
 from harness.run.lines import call_lines, iteration_line
 from harness.run.observation import Observation
+from harness.run.place import box_spec
 from harness.run.record import CallRecord, IterationRecord
 from harness.run.state import Parts, RunState
-from harness.sandbox.spec import SandboxSpec
 from tool_stubs.generate import Stubs
 
 __all__ = ["Corridor"]
@@ -41,6 +40,9 @@ class Corridor:
         self._effective = terms.effective
         self._state = RunState(parts, terms, lineage=f"{terms.run}.1")
         self._stubs: Stubs = stubs(terms.grants)
+        self._checker = Checker(self._state)
+        self._assessor = Assessor(self._state, self._checker)
+        self._guard = Guard(self._checker)
         self._iterations: list[IterationRecord] = []
         self._ending: Ending | None = None
         self._result: RunResult | None = None
@@ -99,22 +101,28 @@ class Corridor:
         if self._ending is not None:
             return self._observe(None)
         checked = self.check(source)
+        self._ending = await self._assessor.preconditions(self._calls())
+        if self._ending is not None:
+            return self._observe(None)
         short = self._state.budget.charge({Dimension.ITERATIONS: 1}, Metered.HOST)
         if short is not None:
             self._ending = Ending(Outcome.REJECTED, ReasonCode.ITERATION_LIMIT, str(short))
             return self._observe(None)
-        self._live = Iteration(self._state, len(self._iterations) + 1, self._snippet(checked))
+        self._live = Iteration(self._state, len(self._iterations) + 1, self._snippet(checked), self._guard)
         try:
             record = await self._live.run()
         finally:
             self._live = None
         self._iterations.append(record)
         self._state.journal.flush()
-        if record.ending is not None:
-            self._ending = record.ending
-        elif record.returned:
-            self._ending = self._weigh(record)
+        self._ending = record.ending or self._weigh(record) or await self._assess(record)
         return self._observe(record)
+
+    async def _assess(self, record: IterationRecord) -> Ending | None:
+        """Judge the proposal, and what its checks cost."""
+        stop = await self._assessor.assess(record)
+        short = self._checker.short
+        return exhausted(short) if short is not None else stop
 
     def cancel(self, detail: str) -> None:
         """Stop in order: the live box is ended, and no further iteration starts. The first ending wins."""
@@ -128,13 +136,15 @@ class Corridor:
         return Snippet(
             checked=checked,
             stubs=self._stubs,
-            spec=SandboxSpec.from_limits(self._effective.limits),
+            spec=box_spec(self._effective, self._parts),
             inputs=self._terms.inputs,
             previous=[record.output for record in self._iterations],
         )
 
     def _weigh(self, record: IterationRecord) -> Ending | None:
         """Charge the result's size; a result beyond the limit ends the run."""
+        if not record.returned:
+            return None
         size = len(json.dumps(record.output, ensure_ascii=False).encode("utf-8", "replace"))
         short = self._state.budget.charge({Dimension.RESULT_BYTES: size}, Metered.HOST)
         return exhausted(short) if short is not None else None
@@ -145,6 +155,8 @@ class Corridor:
             calls=call_lines(record.calls) if record is not None else [],
             budget=self._state.budget.report(),
             ending=self._ending,
+            checks=[each.to_json() for each in self._checker.results],
+            success=self._assessor.last.success if record is not None and record.returned else None,
         )
 
     # --- finish --------------------------------------------------------------------------------------------
@@ -152,7 +164,7 @@ class Corridor:
     async def finish(self, cancelled: Ending | None = None) -> RunResult:
         """Judge, deliver, close the record. Called again it returns the same result."""
         if self._result is None:
-            self._ending = ending = cancelled or self._judge()
+            self._ending = ending = cancelled or await self._judge()
             output = self._last_output() if ending.outcome is Outcome.ACCEPTED else None
             self._record_ending(ending, output)
             deliveries = await self._deliver(output) if ending.outcome is Outcome.ACCEPTED else []
@@ -165,37 +177,12 @@ class Corridor:
         returned = [record for record in self._iterations if record.returned]
         return returned[-1].output if returned else None
 
-    def _judge(self) -> Ending:
-        last = self._iterations[-1] if self._iterations else None
-        has_output = any(record.returned for record in self._iterations)
-        output = self._last_output()
-        faults = validate(output, self._effective.output_validator) if has_output else ()
-        calls = [record.call for record in self._calls()]
-        return judge(
-            EndFacts(
-                stopped=self._ending,
-                iterations=len(self._iterations),
-                has_output=has_output,
-                failure=last.failure if last is not None else None,
-                output_faults=faults,
-                success=self._effective.success.evaluate(self._facts(output)) if has_output and not faults else None,
-                unresolved=tuple(call.id for call in calls if call.state is State.UNKNOWN),
-                open_calls=tuple(
-                    call.id for call in calls if call.state not in FINAL and call.state is not State.UNKNOWN
-                ),
-            )
-        )
-
-    def _facts(self, output: Json) -> Mapping[str, Json]:
-        effective = self._effective
-        return {
-            "output": output,
-            "inputs": self._terms.inputs,
-            "params": dict(effective.contract.params),
-            "run": {"id": self.id, "iteration": len(self._iterations)},
-            "checks": {"passed": True},
-            "principal": {"name": effective.principal.name, **effective.principal.claims},
-        }
+    async def _judge(self) -> Ending:
+        """What later iterations did may have changed what the last proposal was judged by."""
+        last = self._assessor.last
+        if self._ending is None and last.fits and last.iteration != len(self._iterations):
+            await self._assessor.propose(len(self._iterations), last.output)
+        return self._assessor.judge(self._ending, self._iterations)
 
     async def _deliver(self, output: Json) -> list[dict[str, Json]]:
         """The accepted result is durable before it leaves; each destination says what became of it."""
@@ -214,6 +201,7 @@ class Corridor:
             result=output,
             iterations=[iteration_line(record) for record in self._iterations],
             calls=call_lines(self._calls()),
+            checks=[each.to_json() for each in self._checker.results],
             budget=self._state.budget.report(),
             deliveries=deliveries,
             audit_head=self._parts.store.audit_head(),

@@ -28,6 +28,7 @@ def _call_line(record: CallRecord) -> CallLine:
         ended_at=record.ended_at,
         iteration=call.iteration,
         provenance=record.provenance.value,
+        hint=verdict.hint if verdict is not None else "",
     )
 
 
