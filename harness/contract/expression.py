@@ -175,6 +175,8 @@ def _fault(error: Exception, shown: str, names: tuple[str, ...], place: Place) -
         kinds = re.sub(r"facts\.M\d+", "object", overload[2]).replace("wrapper", "nullable ").strip("()")
         operator = overload[1].strip("_@").replace("_", " ")
         hint = "compare values of one type; `int(x)`, `double(x)` and `string(x)` convert"
+        if operator == "[ ]" or operator == "[]":
+            operator, hint = "[…]", "read a field of an object as `.name`"
         return Fault("type_mismatch", f"`{shown}`: `{operator}` does not take the types {kinds}", hint, place)
     said = re.sub(r"facts\.M\d+", "object", words)
     return Fault("bad_predicate", f"`{shown}`: {said}", "see docs/contract.md for what CEL takes", place)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.contract.model import Contract
+from harness.contract.typing_env import DYNAMIC_MARK
 from harness.core.budget import Dimension
 from harness.core.call import Json
 
@@ -23,15 +24,15 @@ def run_env(contract: Contract) -> dict[str, Any]:
         "inputs": inputs_schema(contract),
         "params": _schema_of_value(dict(contract.params)),
         "run": _closed({"id": {"type": "string"}, "iteration": {"type": "integer"}}),
-        "checks": _closed(
-            {
-                **{each.id: _closed({"status": {"enum": list(CHECK_STATUSES)}}) for each in contract.checks.every},
-                RESERVED_CHECK_ID: {"type": "boolean"},
-            }
-        ),
+        "checks": {**_closed(_check_schemas(contract)), DYNAMIC_MARK: True},
         "budget": _closed({str(dimension): {"type": "number"} for dimension in Dimension}),
         "principal": {},
     }
+
+
+def _check_schemas(contract: Contract) -> dict[str, Any]:
+    status = _closed({"status": {"enum": list(CHECK_STATUSES)}})
+    return {**{each.id: status for each in contract.checks.every}, RESERVED_CHECK_ID: {"type": "boolean"}}
 
 
 def check_env(contract: Contract, result: Mapping[str, Any] | None, args: Mapping[str, Json]) -> dict[str, Any]:

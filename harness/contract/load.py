@@ -3,13 +3,14 @@
 Nothing is executed, imported or fetched, whatever the document says.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from harness.contract.document import MAX_BYTES, NO_PLACES, Document, Places
+from harness.contract.document import MAX_BYTES, MAX_DEPTH, NO_PLACES, Document, Places, key_text
 from harness.contract.faults import model_faults
 from harness.contract.json_text import parse_json
 from harness.contract.model import BINDINGS, Contract
@@ -23,6 +24,7 @@ from harness.core.errors import ContractRefused, Fault, HostileInput, Place
 
 __all__ = ["build_model", "load_contract", "load_policy", "parse_document", "read_document"]
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 Model = TypeVar("Model", bound=Section)
 
 
@@ -51,6 +53,9 @@ def load_policy(source: Path | str | Mapping[str, Any]) -> Policy:
 
 def build_model(model: type[Model], document: Document, bindings: Mapping[str, str]) -> Model:
     """The model that a document holds. Raises ContractRefused with every fault of its shape."""
+    faults = list(_text_faults(document.values, (), document.places))
+    if faults:
+        raise ContractRefused(faults)
     if not isinstance(document.values, Mapping):
         hint = f"begin with `{next(iter(model.model_fields))}:`"
         raise ContractRefused([Fault("wrong_type", "the document is not a mapping", hint, document.places.of(""))])
@@ -95,6 +100,26 @@ def parse_document(text: str, file: str) -> Document:
     Raises ContractRefused.
     """
     return parse_json(text, file) if file.endswith(".json") else parse_yaml(text, file)
+
+
+def _text_faults(value: Any, path: tuple[str | int, ...], places: Places) -> Iterator[Fault]:
+    """Texts that are no text, and nesting without end: nothing else may look at them."""
+    if len(path) > MAX_DEPTH:
+        place = places.of(key_text(path[:4]))
+        yield Fault("too_deep", f"the document is nested deeper than {MAX_DEPTH} levels", "flatten it", place)
+    elif isinstance(value, str):
+        if _SURROGATE.search(value):
+            place = places.of(key_text(path))
+            yield Fault("surrogate", "the text holds a lone surrogate, which is no character", "write it anew", place)
+    elif isinstance(value, Mapping):
+        for name, each in value.items():
+            if isinstance(name, str) and _SURROGATE.search(name):
+                yield Fault("surrogate", "a key holds a lone surrogate", "write it anew", places.of(key_text(path)))
+            else:
+                yield from _text_faults(each, (*path, str(name)), places)
+    elif isinstance(value, list | tuple):
+        for index, each in enumerate(value):
+            yield from _text_faults(each, (*path, index), places)
 
 
 def _not_json(error: HostileInput, places: Places) -> Fault:

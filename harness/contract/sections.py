@@ -65,7 +65,7 @@ class Section(BaseModel):
 
 def _json_form(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {name: _json_form(each) for name, each in value.items()}
+        return {_json_form(name): _json_form(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
         return [_json_form(each) for each in value]
     if isinstance(value, Decimal):

@@ -14,7 +14,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, struct_pb2, wrapper
 
 from harness.contract.shape import Shape
 
-__all__ = ["checking_environment", "dynamic_environment"]
+__all__ = ["DYNAMIC_MARK", "checking_environment", "dynamic_environment"]
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PACKAGE = "facts"
@@ -25,6 +25,8 @@ _SCALARS = {"string": 9, "integer": 3, "boolean": 8}
 _WRAPPERS = {"string": "StringValue", "integer": "Int64Value", "boolean": "BoolValue"}
 """Of scalars that may be null."""
 _VARIABLES = {"string": cel.Type.STRING, "integer": cel.Type.INT, "boolean": cel.Type.BOOL}
+DYNAMIC_MARK = "x-dynamic"
+"""In a schema: members are read by `[…]` too, which messages do not take; `reads` alone looks at them."""
 MAX_LEVELS = 8
 """Nested objects that are typed; deeper ones, and recursive schemas, are dynamic below."""
 MAX_FIELDS = 5_000
@@ -75,6 +77,7 @@ class _Messages:
         return (
             shape.kind == "object"
             and bool(names)
+            and not shape.schema.get(DYNAMIC_MARK)
             and not shape.is_open
             and all(isinstance(name, str) and _IDENTIFIER.fullmatch(name) for name in names)
             and len({name.replace("_", "").lower() for name in names}) == len(names)

@@ -53,7 +53,7 @@ ENDINGS = frozenset({*map(str, Outcome), *map(str, ReasonCode)})
 
 
 def _wish(value: Any) -> Any:
-    if value not in ENDINGS:
+    if not isinstance(value, str) or value not in ENDINGS:
         raise refuse(
             "unknown_ending", f"`{str(value)[:60]}` is no ending of a run", f"one of {', '.join(sorted(ENDINGS))}"
         )
