@@ -110,7 +110,7 @@ def _same(value: Any) -> Any:
 
 def _encoded(tool: str, arguments: dict[str, Any]) -> bytes:
     try:
-        return encode_arguments(arguments, f"an argument of `{tool}`")
+        return encode_arguments(arguments, tool)
     except (TypeError, ValueError) as error:
         raise ArgumentsRefused(str(error), code="bad_arguments", tool=tool) from None
 

@@ -3,6 +3,7 @@
 How answers come back is the reader's.
 """
 
+import os
 import socket
 import threading
 from collections.abc import Callable, Sequence
@@ -26,9 +27,11 @@ class Channel(Reader):
         self._sending = threading.Lock()
         """Guards the order of what is sent; taken before the reader's mutex, never after it."""
         self._last_id = 0
-        self._closed = False
+        self._closed = ""
+        """Why nothing can be sent any more."""
         self.prelude: Callable[[], bytes] = bytes
         """Frames that go before the next call: what was printed."""
+        os.register_at_fork(after_in_child=self._forked)
 
     def send(self, frame: bytes) -> None:
         """Send one frame that is no call; after the end nothing is sent."""
@@ -64,7 +67,7 @@ class Channel(Reader):
         data = bytearray(self.prelude())
         for arguments in rows:
             if self._closed:
-                raise RuntimeError("the snippet has ended: its tools can no longer be called")
+                raise RuntimeError(self._closed)
             while len(self._waiting) >= IN_FLIGHT:
                 self._send(data)
                 data = bytearray()
@@ -84,8 +87,14 @@ class Channel(Reader):
         """Send what was printed and the last frame; nothing more can be sent."""
         with self._sending:
             if not self._closed:
-                self._closed = True
+                self._closed = "the snippet has ended: its tools can no longer be called"
                 self._send(self.prelude() + encode(frame))
+
+    def _forked(self) -> None:
+        """A fork of the snippet has no part in the conversation: it computes, and cannot call, print or end it."""
+        self._closed = "a forked process has no tools: call them in the process that the snippet started in"
+        self._sending = threading.Lock()
+        self._sock.close()
 
     def _send(self, data: "bytes | bytearray") -> None:
         """Send all of it; while the host does not take it, take what the host sends."""

@@ -75,16 +75,16 @@ def encode(value: object, root: str) -> bytes:
     return _bounded(plain(value, root), root)
 
 
-def encode_arguments(arguments: dict[str, Any], root: str) -> bytes:
+def encode_arguments(arguments: dict[str, Any], tool: str) -> bytes:
     """The same for a call's arguments; quick where they are scalars, as they mostly are."""
     for value in arguments.values():
         if type(value) not in _SCALARS:
-            return _bounded(plain(arguments, root), root)
+            return encode(arguments, f"an argument of `{tool}`")
     try:
         text = "".join(_chunks(arguments, 0)).encode("utf-8")
     except ValueError:  # the walk finds the place
-        return _bounded(plain(arguments, root), root)
-    return text if len(text) < NUMBER_CHARS else _bounded(plain(arguments, root), root)
+        return encode(arguments, f"an argument of `{tool}`")
+    return text if len(text) < NUMBER_CHARS else encode(arguments, f"an argument of `{tool}`")
 
 
 def _bounded(value: Any, root: str) -> bytes:
