@@ -329,3 +329,27 @@ def test_a_snippet_that_raises_inside_its_last_coroutine_has_failed() -> None:
     """Awaiting the last value is part of the snippet."""
     failed = play("async def main():\n    raise ValueError('x')\nmain()").failed
     assert (failed.type, failed.line) == ("ValueError", 2)
+
+
+FORKS = {
+    "a child that calls": (
+        "pid = os.fork()\nif pid == 0:\n    try:\n        echo('child')\n    except RuntimeError:\n        os._exit(5)\n"
+        "_, status = os.waitpid(pid, 0)\nreturn [os.waitstatus_to_exitcode(status), echo('parent')]",
+        [5, "parent"],
+    ),
+    "a child that returns": ("if os.fork() == 0:\n    return 'child'\nos.wait()\nreturn echo('parent')", "parent"),
+    "a child that prints": ("if os.fork() == 0:\n    print('child')\n    return\nos.wait()\nreturn echo('parent')", "parent"),
+    "a child of a thread": (
+        "import threading\ndef f():\n    if os.fork() == 0:\n        echo('child')\nt = threading.Thread(target=f)\nt.start()\n"
+        "t.join()\nos.wait()\nreturn echo('parent')",
+        "parent",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "result"), FORKS.values(), ids=FORKS.keys())
+def test_a_fork_has_no_part_in_the_conversation(source, result) -> None:
+    """B03: a child process may compute; a second result, or an id that comes twice, cannot happen by accident."""
+    ended = play(f"import os\nfrom tools import echo\n{source}")
+    assert (ended.failed, ended.lost, ended.result, ended.out) == (None, None, result, "")
+    assert [args["text"] for _, _, args in ended.calls] == ["parent"]
