@@ -29,8 +29,10 @@ from harness.registry.source import load_sources
 from harness.report import RunResult
 from harness.run.corridor import Corridor
 from harness.run.ids import new_run_id
+from harness.run.loop import Propose, drive
 from harness.run.observation import Observation
 from harness.run.place import require_backend
+from harness.run.prices import Charged
 from harness.run.state import Parts
 from harness.sandbox.backends import Choice, choose
 from harness.sandbox.spec import SandboxSpec
@@ -150,6 +152,24 @@ class Harness:
         """Several snippets under one contract and one budget: `async with harness.session(contract) as session`."""
         return Session(self, self.terms(contract, inputs), key)
 
+    async def loop(
+        self, contract: ContractSource, propose: Propose, inputs: Mapping[str, Json] | None = None, *, key: str = ""
+    ) -> RunResult:
+        """Ask `propose(turn)` for snippets and run them until the contract ends the run.
+
+        It ends on success, on a stop condition, on a limit, and after `budget.iterations` whatever happens; `propose`
+        may be asynchronous, and gives None where it has nothing more. Raises what `propose` raises: the run is then
+        recorded as cancelled.
+        """
+        async with self.session(contract, inputs, key=key) as session:
+            return await session.loop(propose)
+
+    def loop_sync(
+        self, contract: ContractSource, propose: Propose, inputs: Mapping[str, Json] | None = None, *, key: str = ""
+    ) -> RunResult:
+        """`loop` for code without an event loop; closes the harness when it is done."""
+        return self._alone(self.loop(contract, propose, inputs, key=key))
+
     def _alone(self, work: Coroutine[Any, Any, T]) -> T:
         async def whole() -> T:
             async with self:
@@ -260,6 +280,18 @@ class Session:
     async def run(self, snippet: str) -> Observation:
         """Run one snippet in a fresh box. Raises SnippetRefused before anything starts."""
         return await self._live().iterate(snippet)
+
+    async def loop(self, propose: Propose) -> RunResult:
+        """Ask `propose` for snippets until the contract ends the run; the result."""
+        return await drive(self._live(), propose)
+
+    def charge(self, model: str, usage: Mapping[str, int]) -> Charged:
+        """Book the agent's own use of a model, `usage` as `{"input_tokens": 900, "output_tokens": 80}`.
+
+        Raises ChargeRefused for a model that is unknown, or that the contract does not name. A charge beyond a limit
+        ends the run.
+        """
+        return self._live().charge(model, usage)
 
     async def finish(self) -> RunResult:
         """Judge the last proposal, deliver where it is accepted, close the record."""

@@ -48,11 +48,6 @@ def _children(contract: Contract) -> Iterator[str]:
             yield f"permissions.tools[{index}].contract"
 
 
-def _models(contract: Contract) -> Iterator[str]:
-    if contract.models:
-        yield "models"
-
-
 def _waiting(contract: Contract) -> Iterator[str]:
     if contract.approval is not None:
         yield "approval"
@@ -75,7 +70,6 @@ LATER: tuple[Later, ...] = (
         "leave `approval` out: a call that needs a person ends the run as paused",
         "is",
     ),
-    Later("prices of models", _models, "leave `models` out"),
     Later("output models", _output_model, "write `schema:`"),
 )
 
@@ -90,7 +84,6 @@ class LaterPolicy:
 
 
 LATER_POLICY: tuple[LaterPolicy, ...] = (
-    LaterPolicy("rules on metering", "metered", lambda policy: bool(policy.metered)),
     LaterPolicy("masks of unlabelled fields", "mask_unlabelled", lambda policy: policy.mask_unlabelled),
 )
 

@@ -90,12 +90,11 @@ class Budget:
     def shortage(self, request: Mapping[str, Amount]) -> Shortage | None:
         """The first limit that `request` would exceed, or None. Changes nothing."""
         for name, amount in request.items():
-            if amount < 0:
-                raise ValueError(f"a reservation of `{name}` cannot be negative")
+            _check("reservation", name, amount)
             limit = self._limits.get(name)
             if limit is None:
                 continue
-            total = self._used.get(name, 0) + self._reserved.get(name, 0) + amount  # type: ignore[operator]
+            total = _plus(_plus(self._used.get(name, 0), self._reserved.get(name, 0)), amount)
             if total > limit:
                 return Shortage(name, limit, total)
         return None
@@ -105,7 +104,7 @@ class Budget:
         short = self.shortage(request)
         if short is None:
             for name, amount in request.items():
-                self._reserved[name] = self._reserved.get(name, 0) + amount  # type: ignore[operator]
+                self._reserved[name] = _plus(self._reserved.get(name, 0), amount)
         return short
 
     def settle(
@@ -118,7 +117,7 @@ class Budget:
     def release(self, request: Mapping[str, Amount]) -> None:
         """Give a reservation back."""
         for name, amount in request.items():
-            left = self._reserved.get(name, 0) - amount  # type: ignore[operator]
+            left = _plus(self._reserved.get(name, 0), -amount)
             if left < 0:
                 raise ValueError(f"more of `{name}` released than was reserved")
             self._reserved[name] = left
@@ -127,10 +126,8 @@ class Budget:
         """Add use that has already happened; the first shortage that it makes, or None."""
         short: Shortage | None = None
         for name, amount in actual.items():
-            if amount < 0:
-                raise ValueError(f"a charge of `{name}` cannot be negative")
-            used = self._used.get(name, 0) + amount  # type: ignore[operator]
-            self._note(name, used, metered)
+            _check("charge", name, amount)
+            self._note(name, _plus(self._used.get(name, 0), amount), metered)
             short = short or self._over(name)
         return short
 
@@ -175,10 +172,34 @@ class Budget:
 
     def _note(self, name: str, used: Amount, metered: Metered) -> None:
         self._used[name] = used
-        if used:
+        if used and _STRENGTH.index(metered) > _STRENGTH.index(self._metered.get(name, Metered.NONE)):
             self._metered[name] = metered
 
     def _over(self, name: str) -> Shortage | None:
         limit = self._limits.get(name)
         used = self._used[name]
         return Shortage(name, limit, used) if limit is not None and used > limit else None
+
+
+_STRENGTH = (Metered.NONE, Metered.HOST, Metered.TOOLS, Metered.CHARGED, Metered.PROXIED)
+"""Where several report one dimension, the last of them in this order names it."""
+
+
+def _plus(left: Amount, right: Amount) -> Amount:
+    """The sum; money stays exact where a float joins it, by the digits that the float shows."""
+    if isinstance(left, Decimal) and isinstance(right, float):
+        return left + Decimal(repr(right))
+    if isinstance(right, Decimal) and isinstance(left, float):
+        return Decimal(repr(left)) + right
+    return left + right  # type: ignore[operator]
+
+
+def _check(what: str, name: str, amount: Amount) -> None:
+    """Raise ValueError for what is no finite amount from 0 on."""
+    if not amount >= 0:
+        raise ValueError(f"a {what} of `{name}` cannot be negative")
+    if amount == _INFINITE:
+        raise ValueError(f"a {what} of `{name}` cannot be infinite")
+
+
+_INFINITE = float("inf")

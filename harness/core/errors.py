@@ -4,7 +4,8 @@ HarnessError
 ├── Refused                    nothing ran; every fault is listed (exit 3)
 │   ├── ContractRefused        a contract, policy or host file that does not load
 │   ├── RegistryRefused        a tool surface that does not seal
-│   └── SnippetRefused         a snippet that the language policy does not accept
+│   ├── SnippetRefused         a snippet that the language policy does not accept
+│   └── ChargeRefused          a use of a model that cannot be priced, or that the contract does not take
 ├── NotAvailable               understood, typed, and not executed by this version (exit 3)
 ├── EnvironmentUnavailable     no backend, image, engine or store (exit 7)
 ├── HostileInput               what came out of the box, or out of a tool, broke a wire rule
@@ -16,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 __all__ = [
+    "ChargeRefused",
     "ContractRefused",
     "EnvironmentUnavailable",
     "Fault",
@@ -107,6 +109,10 @@ class SnippetRefused(Refused):
 
 class NotAvailable(Refused):
     """The document is right, and this version does not execute that part of it yet."""
+
+
+class ChargeRefused(Refused):
+    """A use of a model that cannot be priced, or that the contract does not take; nothing was charged."""
 
 
 class EnvironmentUnavailable(HarnessError):

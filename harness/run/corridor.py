@@ -4,13 +4,15 @@ One instance is one run on one host. Rooms hold the rules; this file holds the o
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 
 from harness.contract.effective import Terms
-from harness.core.budget import Dimension, Metered
+from harness.core.budget import Amount, Dimension, Metered
 from harness.core.call import Json
 from harness.core.canonical import canonical
 from harness.core.ending import Ending, Outcome, ReasonCode
+from harness.core.errors import ChargeRefused, SnippetRefused
 from harness.core.ports import Entry, RunRow
 from harness.language.check import Checked, check
 from harness.registry.catalog import stubs
@@ -22,8 +24,10 @@ from harness.run.entries import fact_entry
 from harness.run.guard import Guard
 from harness.run.iteration import Iteration, Snippet
 from harness.run.lines import call_lines, iteration_line
+from harness.run.metering import unmetered
 from harness.run.observation import Observation
 from harness.run.place import box_spec
+from harness.run.prices import Charged, price
 from harness.run.record import CallRecord, IterationRecord
 from harness.run.state import Parts, RunState
 from tool_stubs.generate import Stubs
@@ -58,6 +62,11 @@ class Corridor:
     def stubs(self) -> Stubs:
         """What the box will find under `tools`."""
         return self._stubs
+
+    @property
+    def terms(self) -> Terms:
+        """What binds it."""
+        return self._terms
 
     @property
     def ended(self) -> bool:
@@ -101,12 +110,8 @@ class Corridor:
         if self._ending is not None:
             return self._observe(None)
         checked = self.check(source)
-        self._ending = await self._assessor.preconditions(self._calls())
-        if self._ending is not None:
-            return self._observe(None)
-        short = self._state.budget.charge({Dimension.ITERATIONS: 1}, Metered.HOST)
-        if short is not None:
-            self._ending = Ending(Outcome.REJECTED, ReasonCode.ITERATION_LIMIT, str(short))
+        self._stop(await self._assessor.preconditions(self._calls()) or self._checks_cost())
+        if self._ending is not None or not self._spend_iteration():
             return self._observe(None)
         self._live = Iteration(self._state, len(self._iterations) + 1, self._snippet(checked), self._guard)
         try:
@@ -115,22 +120,73 @@ class Corridor:
             self._live = None
         self._iterations.append(record)
         self._state.journal.flush()
-        self._ending = record.ending or self._weigh(record) or await self._assess(record)
+        self._stop(record.ending or self._weigh(record))
+        if self._ending is None:
+            stop = await self._assessor.assess(record)
+            self._stop(self._checks_cost() or stop)
         return self._observe(record)
 
-    async def _assess(self, record: IterationRecord) -> Ending | None:
-        """Judge the proposal, and what its checks cost."""
-        stop = await self._assessor.assess(record)
-        short = self._checker.short
-        return exhausted(short) if short is not None else stop
+    async def attempt(self, source: str) -> Observation:
+        """As `iterate`, for a loop: a snippet that the language refuses is an observation, and costs an iteration."""
+        try:
+            return await self.iterate(source)
+        except SnippetRefused as refused:
+            self._spend_iteration()
+            return replace(self._observe(None), refused=refused.faults)
+
+    def is_over(self) -> bool:
+        """Whether a loop ends here: the run has ended, its last proposal is a success, or no iteration is left."""
+        if self._ending is None and not self._is_success() and not self._state.budget.remaining(Dimension.ITERATIONS):
+            self._spend_iteration()
+        return self._ending is not None or self._is_success()
+
+    def _is_success(self) -> bool:
+        return self._assessor.succeeded and self._assessor.last.iteration == len(self._iterations)
+
+    def _spend_iteration(self) -> bool:
+        """Take one iteration; where none is left that ends the run, whatever the predicates say."""
+        budget = self._state.budget
+        short = budget.shortage({Dimension.ITERATIONS: 1})
+        if short is None:
+            budget.charge({Dimension.ITERATIONS: 1}, Metered.HOST)
+            return True
+        last = self._assessor.judge(None, self._iterations)
+        detail = f"all {short.limit} iterations are used; {last.detail}"
+        self._stop(Ending(Outcome.REJECTED, ReasonCode.ITERATION_LIMIT, detail, (("last", last.reason.value),)))
+        return False
+
+    def charge(self, model: str, usage: Mapping[str, int]) -> Charged:
+        """Book the agent's own use of a model. Raises ChargeRefused; a charge beyond a limit ends the run."""
+        state = self._state
+        try:
+            priced = price(model, usage, self._effective.contract.models)
+        except ChargeRefused as refused:
+            state.journal.note(self._fact("charge", {"model": model[:200], "refused": str(refused)}))
+            raise
+        used: dict[str, Amount] = {Dimension.TOKENS: priced.tokens, Dimension.COST_USD: priced.cost_usd}
+        short = state.budget.charge(used, Metered.CHARGED)
+        detail = {"model": model, "usage": dict(usage), "cost_usd": str(priced.cost_usd), "table": priced.table}
+        state.journal.note(self._fact("charge", detail))
+        if short is not None:
+            self._stop(exhausted(short))
+        return priced
+
+    def _checks_cost(self) -> Ending | None:
+        """The ending where what checks reported went beyond a limit."""
+        return exhausted(self._checker.short) if self._checker.short is not None else None
+
+    def _stop(self, ending: Ending | None) -> None:
+        """End the run; the first ending wins. A live box goes at once."""
+        if ending is None or self._ending is not None:
+            return
+        if self._live is not None:
+            self._live.terminate(ending)
+        else:
+            self._ending = ending
 
     def cancel(self, detail: str) -> None:
         """Stop in order: the live box is ended, and no further iteration starts. The first ending wins."""
-        ending = Ending(Outcome.UNRESOLVED, ReasonCode.CANCELLED, detail)
-        if self._live is not None:
-            self._live.terminate(ending)
-        elif self._ending is None:
-            self._ending = ending
+        self._stop(Ending(Outcome.UNRESOLVED, ReasonCode.CANCELLED, detail))
 
     def _snippet(self, checked: Checked) -> Snippet:
         return Snippet(
@@ -182,7 +238,10 @@ class Corridor:
         last = self._assessor.last
         if self._ending is None and last.fits and last.iteration != len(self._iterations):
             await self._assessor.propose(len(self._iterations), last.output)
-        return self._assessor.judge(self._ending, self._iterations)
+        ending = self._assessor.judge(self._ending, self._iterations)
+        if ending.outcome is not Outcome.ACCEPTED:
+            return ending
+        return self._checks_cost() or unmetered(self._effective.policy, self._state.budget.report()) or ending
 
     async def _deliver(self, output: Json) -> list[dict[str, Json]]:
         """The accepted result is durable before it leaves; each destination says what became of it."""
