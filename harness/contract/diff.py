@@ -62,6 +62,8 @@ def _named(items: list[dict[str, Any]], keys: tuple[str, ...]) -> dict[str, Any]
 
 
 def _changes(path: Path, before: Json, after: Json) -> Iterator[Change]:
+    if path[-1:] == ("scope",):
+        before, after = before or {}, after or {}
     if isinstance(before, Mapping) and isinstance(after, Mapping) and path[-2:-1] != ("scope",):
         for name in sorted({*before, *after}):
             yield from _changes((*path, name), before.get(name), after.get(name))

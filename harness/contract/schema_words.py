@@ -93,7 +93,8 @@ def schema_fault(error: Any, place: Place) -> Fault:
     path = path_text(steps)
     keyword = next((step for step in reversed(steps) if isinstance(step, str)), "")
     if keyword == "type":
-        usual = _USUAL.get(str(error.instance).lower())
+        lower = str(error.instance).lower()
+        usual = lower if lower in _TYPES else _USUAL.get(lower)
         hint = f"did you mean `{usual}`?" if usual else f"there are {', '.join(_TYPES)}"
         return Fault(
             "bad_schema", f"`{path}`: `{str(error.instance)[:MAX_SHOWN]}` is no type of JSON Schema", hint, place
@@ -129,7 +130,8 @@ def _quoted(name: str) -> str:
 def _expected(error: Any, level: int) -> str:
     keyword, detail = str(error.kind.name), error.kind.value
     if keyword == "type":
-        return " or ".join(str(each) for each in detail) if isinstance(detail, list) else str(detail)
+        kinds = [str(each) for each in detail] if isinstance(detail, list) else [str(detail)]
+        return " or ".join(sorted(kinds, key=lambda kind: kind == "null"))
     if keyword == "enum":
         return "one of " + _shown(detail)
     if keyword == "const":
