@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from harness.core.ports import Entry
+from harness.core.ports import Entry, Store
 
 __all__ = [
     "Ask",
@@ -18,6 +18,7 @@ __all__ = [
     "CallDecision",
     "Decided",
     "GrantRow",
+    "Ledger",
     "Taken",
     "WaitState",
 ]
@@ -192,3 +193,7 @@ class BundleStore(Protocol):
 
     def judged_now(self) -> float:
         """The later of now and the high-water mark, seconds since the epoch."""
+
+
+class Ledger(Store, BundleStore, Protocol):
+    """The whole store: runs, journal and receipts, and waiting for a person."""

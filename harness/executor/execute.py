@@ -6,12 +6,12 @@ The only place that runs tool code. It decides nothing about permission and writ
 import asyncio
 import contextlib
 import math
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Generator
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Generator, Mapping
 from contextvars import Context, copy_context
 from dataclasses import dataclass
 from typing import Any
 
-from harness.core.call import Call
+from harness.core.call import Call, Json
 from harness.core.clock import Clock, SystemClock
 from harness.core.ports import Outcome
 from harness.executor.attempt import Attempt, step
@@ -76,6 +76,16 @@ class Executor:
         proven = ended and not self.may_still_run(call)
         asked = question(tool, call, self._results_of(tool), limits.timeout_s, proven)
         return (asked if isinstance(asked, Judged) else await self._run(asked)).outcome
+
+    def preview(self, tool: Tool, arguments: Mapping[str, Json]) -> str:
+        """What the tool's preview says of a call; empty where it has none, or one that fails or says two things."""
+        if tool.preview is None:
+            return ""
+        try:
+            text = str(tool.preview(arguments))
+            return text if text == str(tool.preview(arguments)) else ""
+        except Exception:  # noqa: BLE001 - tool code: its canonical arguments are shown instead
+            return ""
 
     def may_still_run(self, call: Call) -> bool:
         """Whether the tool of a call that was given up may still be at work: then nobody can say it did not happen."""

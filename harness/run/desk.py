@@ -8,18 +8,15 @@ from collections.abc import Awaitable, Coroutine
 from dataclasses import replace
 
 from harness.core.budget import Amount, Metered, Shortage
-from harness.core.call import Answer, Call, Effect, Origin
-from harness.core.canonical import digest
+from harness.core.call import Answer, Effect
 from harness.core.ending import Ending, ReasonCode
 from harness.core.ending import Outcome as RunOutcome
-from harness.core.errors import HostileInput
 from harness.core.ports import Fence, KeyTaken, Outcome, Receipt, Reservation
 from harness.core.state import Event, State
 from harness.core.verdict import Code, Decision, Verdict
 from harness.enforcement.budget import exhausted as budget_exhausted
 from harness.enforcement.pipeline import Decided, decide, refusal
 from harness.executor.execute import Deadline
-from harness.gateway.messages import CallFrame
 from harness.output.mask import mask
 from harness.run.answers import error_answer, outcome_answer
 from harness.run.endings import exhausted
@@ -37,63 +34,22 @@ __all__ = ["Desk"]
 class Desk:
     """Serves the calls of one iteration. Lives on the loop of its run; nothing in it blocks but the store."""
 
-    def __init__(self, run: RunState, iteration: int, seat: Seat, guard: Guard | None = None) -> None:
+    def __init__(self, run: RunState, seat: Seat, guard: Guard | None = None) -> None:
         self._run = run
         self._guard = guard
-        self._iteration = iteration
         self._seat = seat
         self._view = DeskView(run)
-        self._occurrences: dict[tuple[str, str], int] = {}
-        self._ordinals: dict[str, int] = {}
         self._joined: dict[str, list[CallRecord]] = {}
         self._tasks: dict[asyncio.Task[None], CallRecord] = {}
         self._released = 0
+        self.waiting: dict[str, CallRecord] = {}
+        """By call id: calls that need a person."""
         self.records: list[CallRecord] = []
         self.owed: dict[int, CallRecord] = {}
         """Calls whose answer the box still waits for, by the box's number."""
-        self.waiting: dict[str, CallRecord] = {}
-        """Calls that need a person, by id."""
         self.closed = False
-
-    # --- in ------------------------------------------------------------------------------------------------
-
-    def receive(self, frame: CallFrame) -> None:
-        """Take one call from the box. Never raises for what the box sent."""
-        record = CallRecord(self._build(frame), frame.id)
-        self.records.append(record)
-        self.owed[frame.id] = record
-        if self.closed:
-            self._deny(record, Verdict(Decision.DENY, Code.RUN_CLOSED, ("the run has ended",)))
-            return
-        self._consider(record)
-        self._check_quiet()
-
-    def _build(self, frame: CallFrame) -> Call:
-        run = self._run
-        try:
-            content = digest(frame.tool, frame.args)
-        except HostileInput as error:
-            content = digest(f"no canonical form: {error.code}")
-        place = (frame.task, content)
-        occurrence = self._occurrences.get(place, 0) + 1
-        self._occurrences[place] = occurrence
-        ordinal = self._ordinals.get(content, 0) + 1
-        self._ordinals[content] = ordinal
-        return Call(
-            id=f"{self._iteration}.{frame.id}",
-            run=run.id,
-            lineage=run.lineage,
-            iteration=self._iteration,
-            attempt=run.attempt,
-            origin=Origin.SNIPPET,
-            task=frame.task,
-            tool=frame.tool,
-            arguments=frame.args,
-            content=content,
-            occurrence=occurrence,
-            received_at=run.clock.now(),
-            ordinal=ordinal,
-        )
+        self.pausing = False
+        """True where the run goes on another day: what is open stays open."""
 
     # --- decide --------------------------------------------------------------------------------------------
 
@@ -301,6 +257,7 @@ class Desk:
         else:
             run.journal.note(entry)
         self.owed.pop(record.wire_id, None)
+        self._saw_read(record)
         self._seat.answer(record.wire_id, answer, record.ended_at)
 
     def _arguments(self, record: CallRecord) -> bytes:
@@ -310,9 +267,13 @@ class Desk:
         if short is not None:
             self._seat.terminate(exhausted(short))
 
+    def _saw_read(self, record: CallRecord) -> None:
+        """Remember how old the oldest read behind later calls is."""
+        if record.call.effect is Effect.READ and record.call.state is State.SUCCEEDED:
+            self._run.asks.oldest_read = self._run.asks.oldest_read or record.ended_at
+
     def _check_quiet(self) -> None:
-        if self.waiting and len(self.owed) == len(self.waiting) and not self._tasks:
-            self._seat.quiet()
+        """Something has happened: whoever waits for quiet may look."""
 
     # --- end -----------------------------------------------------------------------------------------------
 
@@ -324,9 +285,10 @@ class Desk:
     async def close(self) -> None:
         """No call counts from here on: what was not dispatched is denied, what is in flight is let go."""
         self.closed = True
-        for record in [*self.waiting.values()]:
-            self._deny(record, Verdict(Decision.DENY, Code.ABANDONED, ("the snippet ended first",)), Event.ABANDON)
-        self.waiting.clear()
+        if not self.pausing:
+            for record in [each for each in self.waiting.values() if each.call.state is State.WAITING]:
+                self._deny(record, Verdict(Decision.DENY, Code.ABANDONED, ("the snippet ended first",)), Event.ABANDON)
+            self.waiting.clear()
         for task in [*self._tasks]:
             task.cancel()
         if self._tasks:
@@ -334,7 +296,7 @@ class Desk:
         for record in self.records:
             if record.call.state is State.DISPATCHED:
                 self._lose(record)
-            elif record.call.state is State.RECEIVED:
+            elif record.call.state is State.RECEIVED and not self.pausing:
                 self._deny(record, Verdict(Decision.DENY, Code.ABANDONED, ("the snippet ended first",)))
 
     def _lose(self, record: CallRecord) -> None:

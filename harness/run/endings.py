@@ -1,11 +1,16 @@
 """Endings that come from outside a snippet: a spent budget, a box that is gone."""
 
+from collections.abc import Collection, Sequence
+
 from harness.core.budget import Dimension, Shortage
+from harness.core.bundle import Bundle
 from harness.core.ending import Ending, Outcome, ReasonCode
 from harness.core.ports import BoxExit, ExitKind
+from harness.ledger.replay import Divergence
+from harness.run.record import CallRecord
 from harness.run.state import RunState
 
-__all__ = ["exhausted", "lost_box"]
+__all__ = ["diverged", "exhausted", "lost_box", "paused"]
 
 
 def exhausted(short: Shortage) -> Ending:
@@ -25,3 +30,22 @@ def lost_box(exit_: BoxExit | None, run: RunState) -> Ending:
     if kind is ExitKind.KILLED_BY_OTHERS:
         return Ending(Outcome.REJECTED, ReasonCode.KILLED, detail, (("by", "others"),))
     return Ending(Outcome.REJECTED, ReasonCode.BOX_LOST, detail or "the box ended without a result")
+
+
+def diverged(found: Divergence) -> Ending:
+    """The ending of a run whose snippet no longer does what the journal says; both sides are shown."""
+    return Ending(Outcome.REJECTED, ReasonCode.DIVERGED, str(found))
+
+
+def paused(waiting: Collection[CallRecord], bundles: Sequence[Bundle]) -> Ending:
+    """The ending, for today, of a run that waits for a person."""
+    tools = ", ".join(sorted({record.call.tool for record in waiting}))
+    references = ", ".join(bundle.reference for bundle in bundles)
+    detail = f"{len(waiting)} call(s) wait for a person under {references}: {tools}; nothing of them has run"
+    calls = ",".join(record.call.id for record in waiting)
+    return Ending(
+        Outcome.UNRESOLVED,
+        ReasonCode.PAUSED,
+        detail,
+        (("references", ",".join(bundle.reference for bundle in bundles)), ("calls", calls)),
+    )

@@ -17,15 +17,18 @@ from harness.gateway.messages import CallFrame, Failed, Hello, Idle, Print, Resu
 from harness.gateway.server import Connection, attach
 from harness.gateway.session import Session, WireLimits
 from harness.language.check import Checked
-from harness.run.desk import Desk
-from harness.run.endings import exhausted, lost_box
+from harness.run.endings import exhausted, lost_box, paused
 from harness.run.entries import fact_entry
 from harness.run.guard import Guard
+from harness.run.history import ended_facts
+from harness.run.hold import announce, hold
 from harness.run.ids import chance_seed, new_token
+from harness.run.people import approval_terms
 from harness.run.printed import Printed
+from harness.run.recall import Memory
+from harness.run.reception import Reception
 from harness.run.record import IterationRecord
 from harness.run.state import RunState
-from harness.run.timers import SLEEP, Timers
 from harness.run.watchdog import Watchdog
 from harness.sandbox.spec import SandboxSpec
 from tool_stubs.generate import Stubs
@@ -38,6 +41,9 @@ LAST_FRAME_SECONDS = 1.0
 """How long a closed channel waits for the exit of the box to explain it."""
 
 
+NO_MEMORY = Memory()
+
+
 @dataclass(frozen=True, slots=True)
 class Snippet:
     """What goes into the box."""
@@ -48,6 +54,10 @@ class Snippet:
     inputs: Json
     previous: Sequence[Json]
     """Outputs of earlier iterations, oldest first."""
+    memory: Memory = NO_MEMORY
+    """What the journal answers."""
+    now_us: int = 0
+    """What the box's clock showed when the snippet first started, µs since the epoch; 0 for its first start."""
 
 
 class Iteration:
@@ -65,15 +75,18 @@ class Iteration:
         self._lost: HostileInput | None = None
         self._ended = False
         self.record = IterationRecord(number, snippet.checked.digest, run.lineage, run.clock.now())
-        self.desk = Desk(run, number, self, guard)
-        self._timers = Timers(self, run.clock)
+        self.desk = Reception(run, number, self, guard, snippet.memory)
+        self._now_us = snippet.now_us or int(run.clock.now() * 1_000_000)
+        self._people: asyncio.Task[None] | None = None
+        self._watchdog = Watchdog(run, self.terminate)
 
     async def run(self) -> IterationRecord:
         """Start a box, serve it to its end, leave nothing behind."""
         run = self._run
         run.start_wall()
-        run.journal.note(self._fact("iteration_started", {"snippet": self.record.snippet, "source": self._source()}))
-        watchdog = Watchdog(run, self.terminate)
+        run.asks.oldest_read = 0.0
+        run.journal.note(self._fact("iteration_started", self._started()))
+        watchdog = self._watchdog
         try:
             await self._live(watchdog)
         finally:
@@ -82,8 +95,9 @@ class Iteration:
             run.stop_wall()
         return self.record
 
-    def _source(self) -> str:
-        return self._snippet.checked.source
+    def _started(self) -> dict[str, Json]:
+        """What a later attempt needs to start the very same snippet again."""
+        return {"snippet": self.record.snippet, "source": self._snippet.checked.source, "now_us": self._now_us}
 
     async def _live(self, watchdog: Watchdog) -> None:
         watchdog.start()
@@ -151,7 +165,7 @@ class Iteration:
             budget=self._budget(),
             chance={
                 "seed": chance_seed(run.parts.secret, run.id, self.record.number),
-                "now_us": int(run.clock.now() * 1_000_000),
+                "now_us": self._now_us,
                 "tick_us": 1,
             },
         )
@@ -170,7 +184,6 @@ class Iteration:
         stopped.cancel()
 
     async def _clean_up(self, watchdog: Watchdog) -> None:
-        self._timers.close()
         if self._connection is not None:
             self._connection.close()
         exit_: BoxExit | None = None
@@ -179,13 +192,15 @@ class Iteration:
             exit_ = await self._box.close()
             self.record.usage = self._box.usage()
             self.record.exit = exit_
+        if self._people is not None:
+            self._people.cancel()
         await self.desk.close()
         self._explain(exit_)
         record, run = self.record, self._run
         record.calls = self.desk.records
         record.printed, record.printed_bytes = self._printed.text, self._printed.bytes
         record.ended_at = run.clock.now()
-        run.journal.note(self._fact("iteration_ended", {"returned": record.returned, "failed": bool(record.failure)}))
+        run.journal.note(self._fact("iteration_ended", ended_facts(record, self.desk.pausing)))
 
     def _explain(self, exit_: BoxExit | None) -> None:
         """A box that went away without a result: say why, from what the host saw."""
@@ -214,10 +229,7 @@ class Iteration:
 
     def on_call(self, frame: CallFrame) -> None:
         """A stub was used, or the snippet sleeps."""
-        if frame.tool == SLEEP:
-            self._timers.start(frame)
-        else:
-            self.desk.receive(frame)
+        self.desk.receive(frame)
 
     def on_print(self, frame: Print) -> None:
         """The snippet printed."""
@@ -228,12 +240,14 @@ class Iteration:
 
     def on_idle(self, frame: Idle) -> None:
         """The box says that nothing in it can go on without an answer: a hint, the host's view decides."""
+        self.desk.idle(frame.waiting)
 
     def on_result(self, frame: Result) -> None:
         """The snippet returned."""
         self._ended = True
         self.record.returned = not frame.none
         self.record.output = frame.value
+        self.desk.divergence_at_end()
         self._over.set()
 
     def on_failed(self, frame: Failed) -> None:
@@ -245,6 +259,7 @@ class Iteration:
             "traceback": frame.traceback,
             "line": frame.line,
         }
+        self.desk.divergence_at_end()
         self._over.set()
 
     def on_lost(self, error: HostileInput | None) -> None:
@@ -263,20 +278,39 @@ class Iteration:
         """Stop for good; the first ending wins. Whatever the box still sends is refused."""
         self._set_ending(ending)
         self.desk.closed = True
+        self.desk.pausing = self.desk.pausing or self._goes_on_later()
         self._over.set()
 
     def quiet(self) -> None:
         """Only a person can move this run on."""
-        waiting = self.desk.waiting
-        tools = ", ".join(sorted({record.call.tool for record in waiting.values()}))
-        self.terminate(
-            Ending(
-                Outcome.UNRESOLVED,
-                ReasonCode.PAUSED,
-                f"{len(waiting)} call(s) wait for a person: {tools}; nothing of them has run",
-                (("calls", ",".join(waiting)),),
-            )
-        )
+        if self._people is None or self._people.done():
+            self._people = asyncio.ensure_future(self._wait_for_people())
+
+    async def _wait_for_people(self) -> None:
+        """Put what waits to people; hold the box for a while, then let it go."""
+        run = self._run
+        fresh, bundles = self.desk.people.put()
+        announce(run.parts.announcer, fresh)
+        seconds = approval_terms(run).hold_seconds
+        if seconds and self._box is not None:
+            run.stop_wall()
+            self._watchdog.rest()
+            decided = await hold(self._box, bundles, seconds, run.parts.store, run.clock)
+            if decided:
+                run.start_wall()
+                self._watchdog.start()
+                self._people = None
+                self.desk.decided()
+                return
+        self.terminate(paused(self.desk.waiting.values(), bundles))
+
+    def _goes_on_later(self) -> bool:
+        """Whether the run only pauses: a person must speak, or a resumed run finds no box today."""
+        ending = self.record.ending
+        if ending is None or self._ended:
+            return False
+        resumed = self._run.attempt > 1
+        return ending.reason is ReasonCode.PAUSED or (resumed and ending.reason is ReasonCode.ENVIRONMENT_UNAVAILABLE)
 
     def _set_ending(self, ending: Ending) -> None:
         if self.record.ending is None:

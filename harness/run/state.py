@@ -3,21 +3,26 @@
 from dataclasses import dataclass
 from functools import cached_property
 
+from harness.approvals.announce import Announcer, Silent
 from harness.contract.effective import Effective, Grant, Terms
 from harness.core.budget import Budget, Dimension
+from harness.core.bundle import Ledger
 from harness.core.call import Call
 from harness.core.canonical import canonical
 from harness.core.clock import Clock
-from harness.core.ports import Backend, Store
+from harness.core.ports import Backend
 from harness.core.state import State
 from harness.enforcement.facts import Compiled
 from harness.executor.execute import Executor
 from harness.ledger.journal import Journal
 from harness.output.deliver import Deliverer
 from harness.registry.registry import Registry
+from harness.run.asks import Asks
 from harness.run.entries import Where
 
 __all__ = ["Parts", "RunState"]
+
+SILENT = Silent()
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +30,7 @@ class Parts:
     """The real parts, chosen in one place (`harness.api`) and handed to the corridor."""
 
     backend: Backend
-    store: Store
+    store: Ledger
     executor: Executor
     registry: Registry
     deliverer: Deliverer
@@ -34,6 +39,8 @@ class Parts:
     """Host secret from which seeds are derived; never leaves the host."""
     results: str
     """Folder that `file:` destinations are relative to."""
+    announcer: Announcer = SILENT
+    """Tells people that bundles wait."""
     runtime: str = ""
     """The engine's runtime for boxes; empty takes its default."""
     image: str = ""
@@ -57,6 +64,9 @@ class RunState:
         self.budget = Budget(self.effective.limits)
         self.journal = Journal(parts.store, terms.run, attempt, self.budget.snapshot)
         self.holder = self.effective.principal.holder
+        self.asks = Asks(parts.store, terms.run, self.effective.policy.max_read_age)
+        self.proven_ended = True
+        """Whether the process of the former attempt is proven ended: then a look-up's `did not happen` counts."""
         self.flying: dict[tuple[str, str], str] = {}
         """Calls with a key that are dispatched and not ended, by (tool, key)."""
         self.unknown: dict[tuple[str, str], str] = {}

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from harness.core.budget import Amount, Shortage
 from harness.core.call import Call
 from harness.core.ports import Receipt, ReceiptKey
-from harness.enforcement.facts import NO_APPROVAL, ApprovalFact
+from harness.enforcement.facts import ApprovalFact
 from harness.run.state import RunState
 
 __all__ = ["DeskView"]
@@ -31,8 +31,8 @@ class DeskView:
         return self._run.budget.shortage(request)
 
     def approval(self, call: Call) -> ApprovalFact:
-        """What a person has said of `call`; nothing, until decisions are taken here."""
-        return NO_APPROVAL
+        """What a person has said of `call`."""
+        return self._run.asks.fact(call, self._run.grant(call.tool).tool.input_schema)
 
     def unknown(self, call: Call) -> str:
         """Id of another call of this lineage with the same content whose ending is not known."""

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from harness.core.budget import Dimension, Shortage
-from harness.core.ending import Ending
+from harness.core.ending import Ending, Outcome, ReasonCode
 from harness.core.ports import Box
 from harness.run.endings import exhausted
 from harness.run.state import RunState
@@ -13,6 +13,8 @@ __all__ = ["SAMPLE_SECONDS", "Watchdog"]
 
 SAMPLE_SECONDS = 0.05
 """One sampling period: a limit on cpu is noticed within it; a reading costs the host 3 to 50 µs."""
+FENCE_SECONDS = 0.5
+"""How often a run that makes no calls looks whether it was taken over; calls see it at their next journal line."""
 
 
 class Watchdog:
@@ -24,6 +26,7 @@ class Watchdog:
         self._box: Box | None = None
         self._wall: asyncio.TimerHandle | None = None
         self._sample: asyncio.TimerHandle | None = None
+        self._next_fence = run.clock.monotonic() + FENCE_SECONDS
         self._cpu_before = float(run.budget.report()[Dimension.CPU_SECONDS].used)
 
     def start(self) -> None:
@@ -35,6 +38,12 @@ class Watchdog:
         """Sample this box from now on."""
         self._box = box
         self._tick()
+
+    def rest(self) -> None:
+        """The execution clock stands still: the box is frozen."""
+        if self._wall is not None:
+            self._wall.cancel()
+            self._wall = None
 
     def stop(self) -> None:
         """No more timers."""
@@ -61,10 +70,23 @@ class Watchdog:
         if self._box is None:
             return
         short = self.read(self._box)
+        self._look_for_fence()
         if short is not None:
             self._stop(exhausted(short))
             return
         self._sample = asyncio.get_running_loop().call_later(SAMPLE_SECONDS, self._tick)
+
+    def _look_for_fence(self) -> None:
+        """A later attempt, on this host or on another, or a person's `harness cancel`, takes the run away."""
+        run = self._run
+        now = run.clock.monotonic()
+        if now < self._next_fence:
+            return
+        self._next_fence = now + FENCE_SECONDS
+        row = run.parts.store.run(run.id)
+        if row is not None and row.attempt != run.attempt:
+            detail = f"attempt {row.attempt} owns the run, this was attempt {run.attempt}"
+            self._stop(Ending(Outcome.UNRESOLVED, ReasonCode.CANCELLED, detail, (("by", "fence"),)))
 
     def _wall_over(self) -> None:
         limit = self._run.budget.limit(Dimension.WALL_SECONDS)

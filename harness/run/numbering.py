@@ -1,0 +1,60 @@
+"""Numbering: how a frame becomes a call with a name of its own, the same one in every attempt."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from harness.core.call import Call, Origin
+from harness.core.canonical import digest
+from harness.core.errors import HostileInput
+from harness.gateway.messages import CallFrame
+from harness.ledger.replay import Match, Recorded
+from harness.run.state import RunState
+
+__all__ = ["Numbering"]
+
+
+class Numbering:
+    """Counts the calls of one iteration. A call that the journal knows keeps the id and the ordinal it had."""
+
+    def __init__(self, run: RunState, iteration: int, recorded: Sequence[Recorded] = ()) -> None:
+        self._run = run
+        self._iteration = iteration
+        self._recorded = {record.match: record for record in recorded}
+        self._taken = {record.call for record in recorded}
+        self._occurrences: dict[tuple[str, str], int] = {}
+        self._ordinals: dict[str, int] = {}
+        for record in recorded:
+            content = record.match.content
+            self._ordinals[content] = max(self._ordinals.get(content, 0), record.ordinal)
+
+    def call(self, frame: CallFrame) -> Call:
+        """The call of a frame. Never raises for what the box sent."""
+        run = self._run
+        try:
+            content = digest(frame.tool, frame.args)
+        except HostileInput as error:
+            content = digest(f"no canonical form: {error.code}")
+        place = (frame.task, content)
+        occurrence = self._occurrences.get(place, 0) + 1
+        self._occurrences[place] = occurrence
+        call = Call(
+            id=f"{self._iteration}.{frame.id}",
+            run=run.id,
+            lineage=run.lineage,
+            iteration=self._iteration,
+            attempt=run.attempt,
+            origin=Origin.SNIPPET,
+            task=frame.task,
+            tool=frame.tool,
+            arguments=frame.args,
+            content=content,
+            occurrence=occurrence,
+            received_at=run.clock.now(),
+        )
+        known = self._recorded.get(Match.of(call)) if self._recorded else None
+        if known is not None:
+            return replace(call, id=known.call, ordinal=known.ordinal)
+        ordinal = self._ordinals[content] = self._ordinals.get(content, 0) + 1
+        if call.id in self._taken:
+            return replace(call, id=f"{call.id}r{run.attempt}", ordinal=ordinal)
+        return replace(call, ordinal=ordinal)
