@@ -3,11 +3,13 @@
 The checker's environment is built from JSON Schemas (`typing_env`, `reads`); evaluation takes plain JSON.
 """
 
+import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 from cel_expr_python import cel
@@ -17,12 +19,15 @@ from harness.contract.reads import read_faults
 from harness.contract.shape import shape_of
 from harness.contract.typing_env import checking_environment, dynamic_environment
 from harness.core.call import Json
-from harness.core.errors import ContractRefused, Fault, Place
+from harness.core.canonical import canonical
+from harness.core.errors import ContractRefused, Fault, HostileInput, Place
 
 __all__ = ["ExpressionFault", "Gives", "Judged", "Measured", "Predicate", "compile_predicate", "expression_faults"]
 
 MAX_TEXT = 4_000
 """Characters of an expression: forty lines, more than a person reads."""
+REMEMBERED = 1_024
+"""Expressions whose compilation is kept: some contracts of every team of a host."""
 MAX_DEPTH = 100
 """Levels of a fact: values nested in the thousands end the evaluator's process."""
 MAX_MEMBERS = 200_000
@@ -124,7 +129,12 @@ def compile_predicate(text: str, env: Mapping[str, Any], gives: Gives = Gives.CO
     if faults:
         raise ExpressionFault(faults)
     names = tuple(env)
-    return Predicate(text, names, dynamic_environment(names).compile(text))
+    return Predicate(text, names, _program(text, names))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _program(text: str, names: tuple[str, ...]) -> Any:
+    return dynamic_environment(names).compile(text)
 
 
 def expression_faults(text: str, env: Mapping[str, Any], place: Place, gives: Gives = Gives.CONDITION) -> list[Fault]:
@@ -137,22 +147,36 @@ def expression_faults(text: str, env: Mapping[str, Any], place: Place, gives: Gi
     shown = _shown(text)
     if _SURROGATE.search(text):
         return [Fault("bad_predicate", f"`{shown}` holds a lone surrogate", "write characters", place)]
-    shapes = {name: shape_of(schema) for name, schema in env.items()}
     try:
-        tree = parse_tree(dynamic_environment(tuple(env)).compile(text).serialize())
+        found = _remembered(text, tuple(env), canonical(list(env.values())), gives)
+    except HostileInput as error:
+        return [Fault("bad_schema", f"the facts of `{shown}` have no schema: {error.message}", "", place)]
+    return [replace(fault, place=place) for fault in found]
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _remembered(text: str, names: tuple[str, ...], schemas: bytes, gives: Gives) -> tuple[Fault, ...]:
+    """The faults of an expression, without a place; `schemas` is the canonical form of the facts' schemas.
+
+    A contract is looked at when it is loaded and again when it is bound, and a host binds it for every run.
+    """
+    shown, nowhere = _shown(text), Place()
+    shapes = {name: shape_of(schema) for name, schema in zip(names, json.loads(schemas), strict=True)}
+    try:
+        tree = parse_tree(_program(text, names).serialize())
     except _ERRORS as error:
-        return [_fault(error, shown, tuple(env), place)]
-    faults = read_faults(tree, shapes, shown, place)
+        return (_fault(error, shown, names, nowhere),)
+    faults = read_faults(tree, shapes, shown, nowhere)
     if any(fault.code == "unknown_field" for fault in faults):
-        return faults  # the engine would say the same again, in its own words
+        return tuple(faults)  # the engine would say the same again, in its own words
     try:
         kind = checking_environment(shapes).compile(text).return_type().name()
     except _ERRORS as error:
-        return [*faults, _fault(error, shown, tuple(env), place)]
+        return (*faults, _fault(error, shown, names, nowhere))
     if kind not in _TYPES[gives]:
         wanted = "true or false" if gives is Gives.CONDITION else "a number"
-        faults.append(Fault("type_mismatch", f"`{shown}` gives {_kind(kind)}, not {wanted}", "compare it", place))
-    return faults
+        faults.append(Fault("type_mismatch", f"`{shown}` gives {_kind(kind)}, not {wanted}", "compare it"))
+    return tuple(faults)
 
 
 def _shown(text: str) -> str:
