@@ -68,7 +68,7 @@ class AttributeRules:
 
     def _needs_owner(self, name: str, is_read: bool) -> bool:
         private = name.startswith("_") and not is_special(name) and name not in LIBRARY_PRIVATE
-        return name == "__class__" or private or (not is_read and name not in GUARDED)
+        return private or (not is_read and name not in GUARDED)
 
     def _is_allowed(self, node: ast.Attribute, method: Method | None) -> bool:
         name = node.attr
@@ -77,17 +77,15 @@ class AttributeRules:
         inner = node.value
         if name in ("__name__", "__qualname__") and isinstance(inner, ast.Attribute) and inner.attr == "__class__":
             self._free.add(id(inner))
-        if name == "__class__" and method is not None and isinstance(node.value, ast.Name):
-            return node.value.id == method.first
+        if name == "__class__" and method is not None and isinstance(inner, ast.Name):
+            return inner.id == method.first
         return name in READABLE or name in GUARDED
 
     def _guarded_read(self, node: ast.Attribute) -> ast.AST:
         name = node.attr
-        if name in GUARDED:
+        if name in GUARDED or name == "__class__":
             return guard_call(node, READ, node.value, ast.Constant(name))
-        if name == "__class__":
-            self._faults.add(node, "attribute", f"the attribute `{name}` is not available", _hint(name))
-        elif name.startswith("_") and not is_special(name) and name not in LIBRARY_PRIVATE:
+        if name.startswith("_") and not is_special(name) and name not in LIBRARY_PRIVATE:
             node.value = guard_call(node.value, OWN, node.value)
         return node
 

@@ -21,7 +21,7 @@ from harness.language.patterns import check_class, check_value, guard_subject
 from harness.language.policy import KINDS, REFUSED_KINDS, Treatment
 from harness.language.scopes import Scope, method_of
 from harness.language.survey import Survey
-from sandbox_image.language.names import OPAQUE, TYPE
+from sandbox_image.language.names import OPAQUE, TYPE, words
 
 __all__ = ["MINIMUM_VERSION", "Restricted", "assert_version"]
 
@@ -130,14 +130,25 @@ class Restricted(RestrictingNodeTransformer):
         return node
 
     def _compare(self, node: ast.Compare, scope: Scope) -> ast.AST:
+        """`type(x) is T` and `type(x) == int` stay Python's own: they give the class to nobody."""
         operands = [node.left, *node.comparators]
-        for index, operator in enumerate(node.ops):
-            if isinstance(operator, ast.Is | ast.IsNot):
-                for operand in operands[index : index + 2]:
-                    if self._is_type_call(operand):
-                        operand.func.id = TYPE  # type: ignore[attr-defined]
+        calls = [operand for operand in operands if self._is_type_call(operand)]
+        others = [operand for operand in operands if operand not in calls]
+        identity = all(isinstance(operator, ast.Is | ast.IsNot) for operator in node.ops)
+        if all(self._is_builtin_class(other) or (identity and not _is_name(other, "type")) for other in others):
+            for call in calls if identity or len(calls) == 1 else ():
+                call.func.id = TYPE  # type: ignore[attr-defined]
         self._parts(node, scope)
         return node
+
+    def _is_builtin_class(self, node: ast.expr) -> bool:
+        """The name of a builtin class, or a tuple of such names."""
+        if isinstance(node, ast.Tuple):
+            return all(map(self._is_builtin_class, node.elts))
+        return isinstance(node, ast.Name) and node.id in _BUILTIN_CLASSES and not self._gives_meaning(node.id)
+
+    def _gives_meaning(self, name: str) -> bool:
+        return self._found.binds(name) or bool(self._found.stars)
 
     def _is_type_call(self, node: ast.AST) -> bool:
         """`type(x)`, where no promise can hide behind x and `type` is the builtin."""
@@ -149,8 +160,7 @@ class Restricted(RestrictingNodeTransformer):
             and not isinstance(node.args[0], ast.Starred)
             and not node.keywords
             and not self._found.is_async
-            and not self._found.binds("type")
-            and not self._found.stars
+            and not self._gives_meaning("type")
         )
 
     # --- functions and classes ---------------------------------------------------------------------------------------
@@ -235,6 +245,13 @@ class Restricted(RestrictingNodeTransformer):
             check_value(ast.MatchValue(key), self._faults)
         self._parts(node, scope, "keys")
         return node
+
+
+_BUILTIN_CLASSES = words("bool bytearray bytes complex dict float frozenset int list object range set str tuple")
+
+
+def _is_name(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
 
 
 def _is_names(value: ast.expr | None) -> bool:

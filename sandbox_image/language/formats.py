@@ -11,7 +11,7 @@ from _string import (  # type: ignore[import-not-found]  # what `string` itself 
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from sandbox_image.language.names import GUARDED, LIBRARY_PRIVATE, OPAQUE, READABLE, is_special
+from sandbox_image.language.names import GUARDED, LIBRARY_PRIVATE, OPAQUE
 
 __all__ = ["MAX_FIELDS", "attributes_in", "forbidden_in", "formatter", "vetted"]
 
@@ -38,7 +38,11 @@ def forbidden_in(text: str) -> str:
 def _is_free(name: str) -> bool:
     if name in OPAQUE or name in GUARDED:
         return False
-    return not name.startswith("_") or name in LIBRARY_PRIVATE or (is_special(name) and name in READABLE)
+    return not name.startswith("_") or name in LIBRARY_PRIVATE or name in _NAMES
+
+
+_NAMES = frozenset(("__name__", "__qualname__", "__doc__"))
+"""Special attributes that a field may read: texts, where all others are methods or worse."""
 
 
 @functools.lru_cache(maxsize=256)

@@ -4,13 +4,14 @@ Plain attribute reads, items, iteration and unpacking have no guard: no plain na
 docs/decisions/0005-thin-guards.md). Standard library only.
 """
 
+import collections
 import datetime
 import types
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 from sandbox_image.language.formats import vetted
-from sandbox_image.language.kinds import MAIN, module_of, mro_of
+from sandbox_image.language.kinds import MAIN, TYPE_STAND_IN, module_of, mro_of
 from sandbox_image.language.names import (
     CHANGEABLE,
     GUARDED,
@@ -22,6 +23,7 @@ from sandbox_image.language.names import (
 )
 
 __all__ = [
+    "MAX_FREE_NAMES",
     "VIEWS",
     "Forbidden",
     "Views",
@@ -39,6 +41,14 @@ __all__ = [
 
 _OWN_TYPES: set[type] = set()
 """Types of which every object is the snippet's own; looked up before anything else."""
+
+_PRIVATE_TYPES: set[type] = set()
+"""Those of them whose private attributes are all the snippet's: asyncio's keep the event loop in theirs."""
+
+_FREE_NAMES: set[str] = set()
+"""Names that were looked at and may be read of anything."""
+MAX_FREE_NAMES = 10_000
+"""Of them are remembered; the names of a snippet are some hundreds."""
 
 _WRITABLE = frozenset(
     {
@@ -94,9 +104,27 @@ def is_own(value: Any) -> bool:
 
 def own(value: Any) -> Any:
     """`value`, where its private attributes are the snippet's to use. Raises Forbidden elsewhere."""
-    if type(value) in _OWN_TYPES or is_own(value):
+    if type(value) in _PRIVATE_TYPES:
         return value
-    raise Forbidden(f"names that start with an underscore belong to the one who made the object; {_whose(value)}")
+    if not is_own(value):
+        raise Forbidden(f"{_UNDERSCORE}; {_whose(value)}")
+    kind = _kind_of(value)
+    if any(str(module_of(base)).startswith("asyncio") for base in mro_of(kind)):
+        raise Forbidden(f"{_UNDERSCORE}; `{kind.__name__}` is derived from asyncio's: {_PLAIN}")
+    if type(value) in _OWN_TYPES:
+        _PRIVATE_TYPES.add(type(value))
+    return value
+
+
+_UNDERSCORE = "names that start with an underscore belong to the one who made the object"
+_PLAIN = "give your own attributes plain names"
+
+
+def _kind_of(value: Any) -> Any:
+    """The class whose attributes an object has: its own where it is a class, the one that `super()` was called in."""
+    if isinstance(value, type):
+        return value
+    return getattr(value, "__thisclass__") if type(value) is super else type(value)  # noqa: B009 (not known to mypy)
 
 
 def write(value: Any) -> Any:
@@ -151,12 +179,16 @@ def _changeable(name: object) -> str:
 
 def read_name(value: Any, name: object, *default: Any) -> Any:
     """`getattr`, with the rules of an attribute that is written out."""
+    if type(name) is str and name in _FREE_NAMES:
+        return getattr(value, name, *default)
     text = checked_name(name)
     if text in GUARDED:
         found = getattr(value, text, *default)
         return found if default and found is default[0] else read(value, text)
     if _is_private(text):
         own(value)
+    elif len(_FREE_NAMES) < MAX_FREE_NAMES:
+        _FREE_NAMES.add(text)
     return getattr(value, text, *default)
 
 
@@ -169,11 +201,23 @@ def read(value: Any, name: str) -> Any:
     if reader is not None:
         return reader(value, name)
     found = getattr(value, name)
+    if name in ("format", "format_map") and getattr(found, "__func__", found) in _FORMATS_OF_OTHERS:
+        return _format_of(found, name)
     if type(found) is types.BuiltinMethodType:
         return _bound(found, name)
     if type(found) is types.MethodDescriptorType:
         return _unbound(found, name)
     return found
+
+
+_FORMATS_OF_OTHERS = (collections.UserString.format, collections.UserString.format_map)
+"""Methods in Python that hand a text of their own to `str.format`."""
+
+
+def _format_of(found: Any, name: str) -> Any:
+    if isinstance(found, types.MethodType):
+        return vetted(str(found.__self__), name, refuse)
+    return lambda text, /, *args, **values: vetted(str(text), name, refuse)(*args, **values)
 
 
 def _bound(found: Any, name: str) -> Any:
@@ -212,7 +256,7 @@ def _clock_of(kind: Any, name: str) -> Callable[..., Any]:
 
 def _read_obj(value: Any, name: str) -> Any:
     value = VIEWS.value(value)
-    if isinstance(value, AttributeError | types.GenericAlias):
+    if isinstance(value, AttributeError | types.GenericAlias) or type(value) is super:
         raise Forbidden("`obj` of an AttributeError cannot be used here; use e.name or str(e)")
     return getattr(value, name)
 
@@ -241,8 +285,10 @@ def _read_setter(value: Any, name: str) -> Callable[..., None]:
 
 
 _BY_VALUE: dict[str, Callable[[Any, str], Any]] = {
+    "__class__": lambda value, name: TYPE_STAND_IN(value),  # the checker lets it stand on `self` alone
     "obj": _read_obj,
     "__dict__": _read_dict,
+    "__annotations__": lambda value, name: getattr(own(value), name),
     "__setattr__": _read_setter,
     "__delattr__": _read_setter,
 }

@@ -10,7 +10,17 @@ from typing import Any, Union
 
 from sandbox_image.language.names import DEFINABLE, SUBSTITUTES, is_special, words
 
-__all__ = ["MAIN", "TYPE_STAND_IN", "ABCMeta", "OwnMeta", "TypeStandIn", "checked_body", "module_of", "mro_of"]
+__all__ = [
+    "MAIN",
+    "MAX_ORDINARY",
+    "TYPE_STAND_IN",
+    "ABCMeta",
+    "OwnMeta",
+    "TypeStandIn",
+    "checked_body",
+    "module_of",
+    "mro_of",
+]
 
 MAIN = "__main__"
 """The module of every class and function that a snippet makes."""
@@ -52,26 +62,36 @@ class ABCMeta(abc.ABCMeta):
         return super().__new__(mcs, name, bases, checked_body(body), **settings)
 
 
+_ORDINARY: set[type] = set()
+"""Classes that are no metaclasses of others: `type` of their objects is told as it is."""
+MAX_ORDINARY = 10_000
+"""Of them are remembered."""
+
+
 class TypeStandIn:
     """In place of `type`. One object, `TYPE_STAND_IN`."""
 
     __slots__ = ()
     __name__ = __qualname__ = "type"
 
-    def __call__(self, *args: Any, **settings: Any) -> Any:
+    def __call__(self, value: Any, *made_of: Any, **settings: Any) -> Any:
         """`type(value)`; with three arguments a new class."""
-        if len(args) == 1 and not settings:
-            return self._kind(args[0])
-        if len(args) != 3:
-            raise TypeError("type() takes 1 or 3 arguments")
-        name, bases, body = args
-        return type(name, tuple(bases), {"__module__": MAIN, **checked_body(body)}, **settings)
-
-    def _kind(self, value: Any) -> Any:
         kind = type(value)
-        if issubclass(kind, type) and module_of(kind) != MAIN:
+        if not made_of and kind in _ORDINARY:
+            return kind
+        if not made_of and not settings:
+            return self._kind(kind)
+        if len(made_of) != 2:
+            raise TypeError("type() takes 1 or 3 arguments")
+        bases, body = made_of
+        return type(value, tuple(bases), {"__module__": MAIN, **checked_body(body)}, **settings)
+
+    def _kind(self, kind: type) -> Any:
+        if kind is TypeStandIn or (issubclass(kind, type) and module_of(kind) != MAIN):
             return self
-        return self if kind is TypeStandIn else kind
+        if len(_ORDINARY) < MAX_ORDINARY:
+            _ORDINARY.add(kind)
+        return kind
 
     def __instancecheck__(self, value: object) -> bool:
         return isinstance(value, type | TypeStandIn)

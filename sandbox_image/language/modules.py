@@ -204,9 +204,9 @@ MODULES: dict[str, Module] = {
         "ABC abstractclassmethod abstractmethod abstractproperty abstractstaticmethod", "abstract classes", "ABCMeta"
     ),
     "dataclasses": _module(
-        "FrozenInstanceError InitVar KW_ONLY MISSING asdict astuple dataclass field fields is_dataclass replace",
-        "`inspect`, `sys` and `types` are left out",
-        "make_dataclass",
+        "FrozenInstanceError InitVar KW_ONLY MISSING asdict astuple field fields is_dataclass replace",
+        "`inspect`, `sys` and `types` are left out; names of fields are looked at, since code is made of them",
+        "dataclass make_dataclass",
     ),
     "enum": _module(
         "CONFORM CONTINUOUS EJECT Enum EnumCheck Flag FlagBoundary IntEnum IntFlag KEEP NAMED_FLAGS ReprEnum STRICT "
@@ -226,9 +226,10 @@ MODULES: dict[str, Module] = {
         "Protocol ReadOnly@3.13 Required Reversible Self Sequence Set Sized SupportsAbs SupportsBytes "
         "SupportsComplex SupportsFloat SupportsIndex SupportsInt SupportsRound TYPE_CHECKING Text TextIO Tuple Type "
         "TypeAlias TypeGuard TypeIs@3.13 TypeVar TypeVarTuple TypedDict Union Unpack ValuesView assert_never "
-        "assert_type cast final get_args get_origin is_typeddict no_type_check overload override@3.12 reveal_type "
+        "assert_type cast final is_typeddict no_type_check overload override@3.12 reveal_type "
         "runtime_checkable",
         "annotations; what evaluates them from text is left out",
+        "get_args get_origin",
     ),
     "contextlib": _module(
         "AbstractAsyncContextManager AbstractContextManager AsyncContextDecorator AsyncExitStack ContextDecorator "
@@ -242,10 +243,10 @@ MODULES: dict[str, Module] = {
         "ALL_COMPLETED AbstractEventLoop Barrier BoundedSemaphore BrokenBarrierError CancelledError Condition Event "
         "FIRST_COMPLETED FIRST_EXCEPTION Future InvalidStateError LifoQueue Lock PriorityQueue Queue QueueEmpty "
         "QueueFull QueueShutDown@3.13 Semaphore Task TaskGroup Timeout TimeoutError all_tasks as_completed "
-        "create_task current_task gather iscoroutine iscoroutinefunction isfuture run shield sleep timeout "
+        "create_task current_task gather iscoroutine iscoroutinefunction isfuture shield sleep timeout "
         "timeout_at to_thread wait wait_for wrap_future",
         "processes, sockets, servers, signals and the loop's own rights are left out",
-        "ensure_future get_event_loop get_running_loop new_event_loop run_coroutine_threadsafe set_event_loop",
+        "ensure_future get_event_loop get_running_loop new_event_loop run run_coroutine_threadsafe set_event_loop",
     ),
     "concurrent": _module("", "a package: of its modules `futures` alone"),
     "concurrent.futures": _module(

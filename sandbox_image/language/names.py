@@ -54,6 +54,7 @@ GUARDED = {
     "utcnow": "on datetime it must be the run's clock, not the machine's",
     "get_loop": "on a task it is the box's own event loop",
     "__dict__": "on objects of the snippet's own classes alone",
+    "__annotations__": "on functions and classes of the snippet alone",
     "__setattr__": "takes a computed name",
     "__delattr__": "takes a computed name",
 }
@@ -79,7 +80,7 @@ DEFINABLE = _COMMON | words(
 
 READABLE = _COMMON | words(
     "__name__ __qualname__ __doc__ __members__ __cause__ __context__ __suppress_context__ __notes__ __wrapped__ "
-    "__version__ __match_args__ __annotations__ __slots__ __origin__ __args__ __required_keys__ __optional_keys__ "
+    "__version__ __match_args__ __slots__ __required_keys__ __optional_keys__ "
     "__total__"
 )
 """Special attributes that lead nowhere on any object."""

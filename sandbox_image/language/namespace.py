@@ -7,7 +7,7 @@ import builtins
 import importlib
 import sys
 import types
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from sandbox_image import chance
@@ -93,13 +93,7 @@ def _importer(imports: frozenset[str], tools: types.ModuleType) -> Callable[...,
             made[name] = facade(name, imports)
         return made[name]
 
-    def load(
-        name: str,
-        globals: object = None,
-        locals: object = None,
-        fromlist: "tuple[str, ...] | None" = (),
-        level: int = 0,
-    ) -> types.ModuleType:
+    def load(name: str, parts: Sequence[str], level: int) -> types.ModuleType:
         if level:
             raise ImportError("relative imports have nothing to be relative to: a snippet is one module")
         if name == "tools":
@@ -108,16 +102,29 @@ def _importer(imports: frozenset[str], tools: types.ModuleType) -> Callable[...,
             allowed = ", ".join(sorted(imports)) or "nothing"
             raise ImportError(f"module `{name}` is not among the contract's imports ({allowed})", name=name)
         found = get(name)
-        for part in fromlist or ():
+        for part in parts:
             if part != "*" and part not in vars(found):
                 getattr(found, part)
-        return found if fromlist else get(name.partition(".")[0])
+        return found if parts else get(name.partition(".")[0])
 
-    def import_(*args: Any, **settings: Any) -> types.ModuleType:
+    whole: dict[str, types.ModuleType] = {}
+
+    def import_(
+        name: str,
+        globals: object = None,
+        locals: object = None,
+        fromlist: "tuple[str, ...] | None" = (),
+        level: int = 0,
+    ) -> types.ModuleType:
+        if not fromlist and not level and name in whole:
+            return whole[name]
         try:
-            return load(*args, **settings)
+            found = load(name, fromlist or (), level)
         except AttributeError as error:
             raise ImportError(str(error)) from None
+        if not fromlist:
+            whole[name] = found
+        return found
 
     return import_
 

@@ -1,7 +1,9 @@
 """Runs a snippet as the box does, in this process: checked, compiled, and executed in the globals of its language."""
 
 import asyncio
+import datetime
 import marshal
+import sys
 import types
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
@@ -13,6 +15,7 @@ from sandbox_image.language.modules import STANDARD
 
 __all__ = ["PLAIN", "RESTRICTED", "checked", "faults", "run"]
 
+_DATETIME = datetime.datetime
 RESTRICTED, PLAIN = Language.RESTRICTED, Language.PLAIN
 
 
@@ -37,10 +40,15 @@ def run(
     code = checked(source, language, imports, frozenset(tools or {"search"})).code
     module = types.ModuleType("tools")
     module.__dict__.update(tools or {"search": lambda q="": [q]})
-    names = namespace.build(language.value, imports, module, {"__value__": lambda value: value, **(extras or {})})
-    exec(marshal.loads(code), names)
-    value = names["__snippet__"]()
-    return asyncio.run(_awaited(value)) if hasattr(value, "__await__") else value
+    main = sys.modules["__main__"]
+    try:
+        names = namespace.build(language.value, imports, module, {"__value__": lambda value: value, **(extras or {})})
+        exec(marshal.loads(code), names)
+        value = names["__snippet__"]()
+        return asyncio.run(_awaited(value)) if hasattr(value, "__await__") else value
+    finally:
+        sys.modules["__main__"] = main
+        datetime.datetime = _DATETIME
 
 
 async def _awaited(value: Any) -> Any:

@@ -3,7 +3,6 @@
 What is not in it cannot be reached through it, and a snippet cannot change it (A11, A22). Standard library only.
 """
 
-import difflib
 import importlib
 import types
 from collections.abc import Callable, Mapping
@@ -34,7 +33,8 @@ def facade(name: str, imports: frozenset[str]) -> types.ModuleType:
             made.__dict__[each] = found
     for part in sorted(below):
         made.__dict__[part] = facade(f"{name}.{part}", imports)
-    made.__dict__["__getattr__"] = _absent(name, made, late)
+    if late:
+        made.__dict__["__getattr__"] = _looked_up(late)
     return made
 
 
@@ -47,13 +47,10 @@ def _public(real: types.ModuleType) -> list[str]:
     return [each for each in (listed if listed is not None else vars(real)) if not each.startswith("_")]
 
 
-def _absent(name: str, made: types.ModuleType, late: Mapping[str, Callable[[], Any]]) -> Callable[[str], Any]:
-    def __getattr__(attribute: str) -> Any:
-        if attribute in late:
-            return late[attribute]()
-        have = [each for each in vars(made) if not each.startswith("_")]
-        near = difflib.get_close_matches(attribute, have, 1)
-        hint = f"did you mean `{near[0]}`?" if near else "it is left out in the restricted language"
-        raise AttributeError(f"module `{name}` has no `{attribute}` here; {hint}")
+def _looked_up(late: Mapping[str, Callable[[], Any]]) -> Callable[[str], Any]:
+    def __getattr__(name: str) -> Any:
+        if name in late:
+            return late[name]()
+        raise AttributeError(f"module 'sys (restricted)' has no attribute '{name}'")
 
     return __getattr__

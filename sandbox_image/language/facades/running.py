@@ -21,7 +21,9 @@ class Loop:
         self._loop = loop
 
     def run_until_complete(self, future: Any) -> Any:
-        """Run to the end of a coroutine, task or promise."""
+        """Run to the end of a coroutine, task or promise; what is none is its own value."""
+        if not hasattr(future, "__await__"):
+            return future
         return self._loop.run_until_complete(future)
 
     def create_task(self, coro: Any, *, name: str | None = None) -> Any:
@@ -84,6 +86,11 @@ def _real(loop: Any) -> Any:
     return loop._loop if type(loop) is Loop else loop
 
 
+def _run(main: Any, *, debug: object = None) -> Any:
+    """`asyncio.run`; a tool that was called outside a loop has given its value already, and is it."""
+    return asyncio.run(main) if hasattr(main, "__await__") else main
+
+
 def _running() -> Any:
     return view(asyncio.get_running_loop())
 
@@ -120,6 +127,7 @@ OURS: Mapping[str, Mapping[str, Any]] = {
         "get_running_loop": _running,
         "get_event_loop": _current,
         "new_event_loop": _new,
+        "run": _run,
         "set_event_loop": _set,
         "run_coroutine_threadsafe": _threadsafe,
         "ensure_future": _ensure,
