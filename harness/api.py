@@ -36,6 +36,7 @@ from harness.run.prices import Charged
 from harness.run.state import Parts
 from harness.sandbox.backends import Choice, choose
 from harness.sandbox.spec import SandboxSpec
+from harness.toolsets.load import Toolsets
 
 __all__ = ["Harness", "Session", "operating_system_user"]
 
@@ -73,6 +74,7 @@ class Harness:
         self._clock = clock or SystemClock()
         self._backend = backend
         self._lent = backend is not None
+        self.toolsets = Toolsets(self.host, self.folder)
         self._store: SqliteStore | None = None
         self._parts: Parts | None = None
 
@@ -84,13 +86,15 @@ class Harness:
         host = load_host(Path(path))
         folder = Path(path).resolve().parent
         where = Path(policy) if policy is not None else folder / host.policy if host.policy else None
+        toolsets = Toolsets(host, folder)
         harness = cls(
-            load_sources(host, folder),
+            load_sources(host, folder, toolsets.tools),
             folder=folder,
             host=host,
             policy=load_policy(where) if where is not None else BUILT_IN,
         )
         harness._backend_setting = backend or host.sandbox.backend.value
+        harness.toolsets = toolsets
         return harness
 
     _backend_setting: str = "auto"
@@ -241,6 +245,7 @@ class Harness:
             if not self._lent:
                 await parts.backend.close()
             parts.executor.close()
+        await self.toolsets.close()
         if self._store is not None:
             self._store.close()
             self._store = None

@@ -3,6 +3,7 @@
 Paths in it are relative to its folder.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -11,9 +12,10 @@ from typing import Any
 from pydantic import Field, model_validator
 
 from harness.contract.amounts import refuse
+from harness.contract.host_tools import ToolSource
 from harness.contract.load import build_model, read_document
 from harness.contract.sections import Section, Text
-from harness.core.errors import Fault, NotAvailable
+from harness.core.errors import ContractRefused, Fault
 
 __all__ = ["BackendChoice", "HostFile", "HostSandbox", "SecretSource", "ToolSource", "load_host"]
 
@@ -25,26 +27,6 @@ class BackendChoice(StrEnum):
     """Docker where an engine answers, else bubblewrap; never none."""
     DOCKER = "docker"
     BUBBLEWRAP = "bubblewrap"
-
-
-class ToolSource(Section):
-    """Where tools come from. Exactly one of `python`, `mcp`, `openapi`."""
-
-    python: Text = ""
-    """`tools.py`, `tools.py:read,write`, `package.module` or `package.module:read,write`."""
-    mcp: Any = None
-    """An MCP server."""
-    openapi: Any = None
-    """An OpenAPI document."""
-    overlay: Text = ""
-    """File of metadata that stands beside the source."""
-
-    @model_validator(mode="after")
-    def _one(self) -> "ToolSource":
-        if bool(self.python) + (self.mcp is not None) + (self.openapi is not None) != 1:
-            hint = "write one of `python`, `mcp`, `openapi`"
-            raise refuse("bad_source", "a tool source names exactly one place", hint)
-        return self
 
 
 class HostSandbox(Section):
@@ -84,20 +66,14 @@ class HostFile(Section):
 
 
 def load_host(path: Path | str | Mapping[str, Any]) -> HostFile:
-    """The host file at `path`. Raises ContractRefused with every fault, NotAvailable for sources of later versions."""
+    """The host file at `path`. Raises ContractRefused with every fault."""
     document = read_document(path)
     host = build_model(HostFile, document, {})
-    later = [
-        Fault(
-            "not_available",
-            f"tool sources of the kind `{kind}` are not available yet",
-            "wrap it in a Python function",
-            document.places.of(f"tools[{index}].{kind}"),
-        )
-        for index, source in enumerate(host.tools)
-        for kind in ("mcp", "openapi")
-        if getattr(source, kind) is not None
+    faults = [
+        Fault("bad_source", f"two sources are called `{name}`", "give each its own name", document.places.of("tools"))
+        for name, count in Counter(source.name for source in host.tools if not source.python).items()
+        if count > 1
     ]
-    if later:
-        raise NotAvailable(later)
+    if faults:
+        raise ContractRefused(faults)
     return host

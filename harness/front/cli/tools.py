@@ -1,5 +1,6 @@
-"""`harness tools`: the tools of a host."""
+"""`harness tools`: the tools of a host, as contracts' authors and models see them."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -7,14 +8,26 @@ from rich.markup import escape
 from rich.table import Table
 
 from harness.api import Harness
+from harness.contract.grants import Grant
+from harness.contract.tool import ToolContract
+from harness.core.errors import ContractRefused, Fault
 from harness.front.cli.options import console, host_option, json_option, print_json
+from harness.front.cli.sources import admit, scan, test
+from harness.registry.catalog import compact as compact_list
+from harness.registry.catalog import stubs as stubs_of
+from harness.registry.nearest import did_you_mean
 
-__all__ = ["list_", "tools"]
+__all__ = ["grant_of", "list_", "show", "stubs", "tools"]
 
 
 @click.group()
 def tools() -> None:
-    """List the tools of a host."""
+    """List, show, scan, admit and try the tools of a host."""
+
+
+tools.add_command(scan)
+tools.add_command(admit)
+tools.add_command(test)
 
 
 @tools.command("list")
@@ -39,3 +52,44 @@ def list_(host_file: Path, as_json: bool) -> None:
             escape(tool.description.partition("\n")[0]),
         )
     console().print(table)
+
+
+@tools.command("show")
+@click.argument("name")
+@host_option
+@json_option
+def show(name: str, host_file: Path, as_json: bool) -> None:
+    """Everything that the harness knows of the tool NAME."""
+    tool = _one(Harness.from_file(host_file).registry.contracts(), name)
+    if as_json:
+        print_json({**tool.definition(), "digest": tool.digest, "source": tool.source})
+        return
+    for key, value in {**tool.definition(), "digest": tool.digest, "source": tool.source}.items():
+        if value not in ("", None, [], {}, False) and not key.endswith("_schema"):
+            console().print(f"[bold]{key}[/bold]: {escape(str(value))}")
+    if tool.output_schema is None:
+        console().print("[bold]result[/bold]: its source does not say what it looks like")
+    click.echo(stubs_of({name: grant_of(tool)}).source)
+
+
+@tools.command("stubs")
+@click.argument("names", nargs=-1)
+@click.option("--compact", is_flag=True, help="One line for each tool, as prompts carry them.")
+@host_option
+def stubs(names: tuple[str, ...], compact: bool, host_file: Path) -> None:
+    """The stubs that a snippet imports, of NAMES or of all tools, with no contract's limits."""
+    contracts = Harness.from_file(host_file).registry.contracts()
+    chosen = [_one(contracts, name) for name in names] if names else list(contracts.values())
+    grants = {tool.name: grant_of(tool) for tool in chosen}
+    click.echo(compact_list(grants) if compact else stubs_of(grants).source)
+
+
+def grant_of(tool: ToolContract) -> Grant:
+    """A tool as it would be granted by a contract that limits nothing."""
+    return Grant(tool, {}, (), None, tool.approval, tool.input_schema, frozenset())
+
+
+def _one(contracts: Mapping[str, ToolContract], name: str) -> ToolContract:
+    if name not in contracts:
+        raise ContractRefused([Fault("no_such_tool", f"the host has no tool `{name}`", did_you_mean(name, contracts))])
+    return contracts[name]

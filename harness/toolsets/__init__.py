@@ -1,0 +1,1 @@
+"""Tools that live elsewhere: MCP servers and HTTP APIs, with overlays, pins and the connections behind them."""

@@ -1,0 +1,39 @@
+"""A box for a server that is a process: the command that starts it inside bubblewrap, with what the source declares."""
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from harness.contract.host_tools import SourceBox
+from harness.toolsets.errors import SourceUnavailable
+
+__all__ = ["boxed"]
+
+
+def boxed(command: Sequence[str], box: SourceBox | None, base: Path, cwd: Path) -> list[str]:
+    """The command itself where no box is declared. Raises SourceUnavailable where bubblewrap is missing.
+
+    Inside: the host's files, read-only, but the folders of `write`; empty /tmp, /dev/shm, /run and `hide`; no other
+    processes, no capabilities, and no network unless it is declared.
+    """
+    if box is None:
+        return list(command)
+    program = shutil.which("bwrap")
+    if program is None:
+        raise SourceUnavailable("a source wants a box, and there is no `bwrap`", hint="install bubblewrap")
+    words = [program, "--die-with-parent", "--new-session", "--unshare-all", "--cap-drop", "ALL"]
+    if box.network:
+        words.append("--share-net")
+    words += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    for empty in ("/tmp", "/run"):
+        words += ["--tmpfs", empty]
+    for name in box.hide:
+        words += ["--tmpfs", os.path.realpath(base / name)]
+    if box.network:
+        words += ["--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve"]  # where names are resolved there
+    words += ["--ro-bind", str(cwd), str(cwd)]  # it may lie below a folder that is empty inside
+    for name in box.write:
+        path = os.path.realpath(base / name)
+        words += ["--bind", path, path]
+    return [*words, "--chdir", str(cwd), "--", *command]
