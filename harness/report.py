@@ -3,8 +3,9 @@
 It is put together by the corridor and never changed; `to_json` is what is printed and stored.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 from harness.core.budget import Amount, Usage
@@ -118,6 +119,8 @@ class RunResult:
     budget: Mapping[str, Usage] = field(default_factory=dict)
     deliveries: Sequence[Mapping[str, Json]] = ()
     audit_head: str = ""
+    charges: Sequence[Mapping[str, Json]] = ()
+    """The agent's own uses of models: `iteration`, `model`, `tokens`, `cost_usd`, `table` (of prices, with version)."""
     notes: Sequence[str] = ()
     """Sentences for people: which backend ran it, what could not be measured."""
 
@@ -135,6 +138,34 @@ class RunResult:
     def exit_code(self) -> int:
         """The process exit status that goes with the ending."""
         return exit_code(self.ending)
+
+    def spending(self) -> dict[str, Json]:
+        """Where the budget went: by tool, by iteration, by model, and what was left of each limit."""
+        calls = self.calls
+        return {
+            "by_tool": {tool: _sum(line for line in calls if line.tool == tool) for tool in _names(calls)},
+            "by_iteration": [
+                {
+                    "iteration": line.number,
+                    "seconds": round(line.seconds, 6),
+                    "cpu_seconds": line.cpu_seconds,
+                    "memory_mb": line.memory_mb,
+                    "printed_bytes": line.printed_bytes,
+                    **_sum(call for call in calls if call.iteration == line.number),
+                }
+                for line in self.iterations
+            ],
+            "charges": [dict(charge) for charge in self.charges],
+            "headroom": {
+                name: {
+                    "left": _text(usage, _left(usage)),
+                    "share": _share(usage),
+                    "metered": usage.metered.value,
+                }
+                for name, usage in self.budget.items()
+                if usage.limit is not None
+            },
+        }
 
     def to_json(self) -> dict[str, Any]:
         """The document of `--json`."""
@@ -159,7 +190,44 @@ class RunResult:
                 }
                 for name, usage in self.budget.items()
             },
+            "spending": self.spending(),
             "deliveries": [dict(delivery) for delivery in self.deliveries],
             "audit_head": self.audit_head,
             "notes": list(self.notes),
         }
+
+
+def _names(calls: Sequence[CallLine]) -> list[str]:
+    return sorted({line.tool for line in calls})
+
+
+def _sum(lines: Iterable[CallLine]) -> dict[str, Json]:
+    """What calls used together; a refused one costs a call too."""
+    total: dict[str, Decimal] = {}
+    refused = 0
+    for line in lines:
+        refused += line.state == "DENIED"
+        for name, amount in line.cost.items():
+            total[name] = total.get(name, Decimal(0)) + Decimal(str(amount))
+    counted = {name: amount for name, amount in total.items() if ":" not in name}
+    return {
+        **{name: str(each) if name == "cost_usd" else _number(each) for name, each in sorted(counted.items())},
+        "refused": refused,
+    }
+
+
+def _number(amount: Decimal) -> int | float:
+    return int(amount) if amount == amount.to_integral_value() else float(amount)
+
+
+def _left(usage: Usage) -> Decimal:
+    return max(Decimal(str(usage.limit)) - Decimal(str(usage.used)), Decimal(0))
+
+
+def _text(usage: Usage, left: Decimal) -> Json:
+    return str(left) if isinstance(usage.limit, Decimal) else _number(left)
+
+
+def _share(usage: Usage) -> float | None:
+    """What part of the limit is left, from 0 to 1; None where the limit is 0."""
+    return round(float(_left(usage) / Decimal(str(usage.limit))), 4) if usage.limit else None

@@ -48,6 +48,7 @@ class Corridor:
         self._assessor = Assessor(self._state, self._checker)
         self._guard = Guard(self._checker)
         self._iterations: list[IterationRecord] = []
+        self._charges: list[dict[str, Json]] = []
         self._ending: Ending | None = None
         self._result: RunResult | None = None
         self._live: Iteration | None = None
@@ -165,8 +166,10 @@ class Corridor:
             raise
         used: dict[str, Amount] = {Dimension.TOKENS: priced.tokens, Dimension.COST_USD: priced.cost_usd}
         short = state.budget.charge(used, Metered.CHARGED)
-        detail = {"model": model, "usage": dict(usage), "cost_usd": str(priced.cost_usd), "table": priced.table}
-        state.journal.note(self._fact("charge", detail))
+        detail: dict[str, Json] = {"model": model, "tokens": priced.tokens, "cost_usd": str(priced.cost_usd)}
+        detail = {"iteration": len(self._iterations), **detail, "table": priced.table}
+        self._charges.append(detail)
+        state.journal.note(self._fact("charge", {**detail, "usage": dict(usage)}))
         if short is not None:
             self._stop(exhausted(short))
         return priced
@@ -262,6 +265,7 @@ class Corridor:
             calls=call_lines(self._calls()),
             checks=[each.to_json() for each in self._checker.results],
             budget=self._state.budget.report(),
+            charges=self._charges,
             deliveries=deliveries,
             audit_head=self._parts.store.audit_head(),
             notes=(f"box: {self._parts.backend.name}",),
