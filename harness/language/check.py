@@ -17,7 +17,7 @@ from harness.core.errors import Fault, Place, SnippetRefused
 from harness.language.faults import Faults
 from harness.language.restrict import Restricted
 from harness.language.shape import ENTRY, FILE, shape
-from harness.language.source import normalise
+from harness.language.source import EMPTY, normalise
 from harness.language.survey import survey
 from sandbox_image.language.modules import STANDARD
 
@@ -94,6 +94,8 @@ def _checked(source: str, language: Language, imports: Sequence[str], tools: fro
 
 def _compiled(text: str, language: Language, imports: Sequence[str], tools: frozenset[str]) -> tuple[bytes, bool]:
     tree = ast.parse(text, FILE)
+    if not tree.body:
+        raise SnippetRefused([EMPTY])
     found = survey(tree)
     faults = Faults(text)
     for node, message in found.misplaced:

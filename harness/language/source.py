@@ -4,10 +4,13 @@ import re
 
 from harness.core.errors import Fault, Place
 
-__all__ = ["MAX_SOURCE_BYTES", "normalise"]
+__all__ = ["EMPTY", "MAX_SOURCE_BYTES", "normalise"]
 
 MAX_SOURCE_BYTES = 256 << 10
 """Sixty times a long snippet (105 lines, 4 KB), checked in a third of a second; more than that is data, not code."""
+
+EMPTY = Fault("empty", "the snippet is empty", "write Python that ends with `return value`", Place(line=1))
+"""No statement in it."""
 
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*[A-Za-z0-9_+.-]*[ \t]*")
 
@@ -28,8 +31,7 @@ def normalise(source: str) -> tuple[str, list[Fault]]:
         return text, [fault]
     text = _unfenced(text)
     if not text.strip():
-        hint = "write Python that ends with `return value`"
-        return text, [Fault("empty", "the snippet is empty", hint, Place(line=1))]
+        return text, [EMPTY]
     return text, []
 
 
