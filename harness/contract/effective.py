@@ -18,6 +18,7 @@ from harness.contract.completion_terms import (
 )
 from harness.contract.expression import Predicate, compile_predicate
 from harness.contract.facts_env import inputs_schema, run_env
+from harness.contract.faults import refusal
 from harness.contract.filling import Filler
 from harness.contract.grants import Constraint, ConstraintKind, DestinationTerms, Grant, NotifyTerms
 from harness.contract.later import unavailable_faults
@@ -33,9 +34,19 @@ from harness.contract.words import Language
 from harness.core.budget import Amount
 from harness.core.call import Approval, Json
 from harness.core.canonical import canonical
-from harness.core.errors import ContractRefused, Fault, HostileInput
+from harness.core.errors import Fault, HostileInput
 
-__all__ = ["Constraint", "ConstraintKind", "DestinationTerms", "Effective", "Grant", "NotifyTerms", "Terms", "bind"]
+__all__ = [
+    "Constraint",
+    "ConstraintKind",
+    "DestinationTerms",
+    "Effective",
+    "Grant",
+    "NotifyTerms",
+    "Terms",
+    "bind",
+    "claim_faults",
+]
 
 MAX_INPUT_FAULTS = 20
 """So many faults of the inputs one refusal lists."""
@@ -77,14 +88,14 @@ class Effective:
         given = {**_defaults(self.contract), **inputs}
         faults = _input_faults(given, self.inputs_validator)
         if faults:
-            raise ContractRefused(faults)
+            raise refusal(faults)
         values = Values(run_id, given, self.contract.params, self.principal.to_cel())
         filler = Filler(self.contract, values)
         grants = filler.grants(self.tools, self.approvals)
         destinations = filler.destinations()
         checks = tuple(filled(self.checks, self.contract, values, filler.faults))
         if filler.faults:
-            raise ContractRefused(filler.faults)
+            raise refusal(filler.faults)
         return Terms(run_id, given, grants, destinations, self, checks)
 
 
@@ -109,14 +120,14 @@ def bind(contract: Contract, policy: Policy, principal: Principal, tools: Mappin
     try:
         digest = contract_digest(contract)
     except HostileInput as error:
-        raise ContractRefused([Fault("not_json", f"a value has no JSON form: {error.message}")]) from None
+        raise refusal([Fault("not_json", f"a value has no JSON form: {error.message}")]) from None
     faults = [
         *contract_faults(contract, tools),
         *policy_faults(contract, policy, principal, tools),
-        *_claim_faults(contract, principal),
+        *claim_faults(contract, principal),
     ]
     if faults:
-        raise ContractRefused(list(dict.fromkeys(faults)))
+        raise refusal(faults)
     env = run_env(contract)
     grants = [grant for grant in contract.permissions.tools if grant.tool]
     output = contract.output.schema_
@@ -165,7 +176,7 @@ def _input_faults(inputs: Mapping[str, Json], validator: Validator) -> list[Faul
     return faults or [Fault("bad_input", "the inputs do not fit their schema", "see `inputs` of the contract")]
 
 
-def _claim_faults(contract: Contract, principal: Principal) -> list[Fault]:
+def claim_faults(contract: Contract, principal: Principal) -> list[Fault]:
     """References to claims and params that name nothing; inputs are known only at a run."""
     values = Values("run", {}, contract.params, principal.to_cel())
     faults: list[Fault] = []

@@ -1,15 +1,17 @@
 """Faults of a model in our words: what pydantic found, with place, nearest known key and way out."""
 
 import difflib
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from harness.contract.document import Places, key_text
-from harness.core.errors import Fault
+from harness.core.errors import ContractRefused, Fault
 
-__all__ = ["model_faults", "nearest"]
+__all__ = ["model_faults", "nearest", "refusal", "visible"]
 
 MAX_SHOWN = 60
 """Characters of a value that a fault shows."""
@@ -26,6 +28,24 @@ _WANTED = {
     "bool_type": "true or false",
     "bool_parsing": "true or false",
 }
+
+
+_HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+"""Controls, line breaks, bidirectional and zero-width marks."""
+
+
+def refusal(faults: Iterable[Fault]) -> ContractRefused:
+    """The refusal of every fault once, by line, with whatever a document says made visible."""
+    told = {}
+    for fault in faults:
+        place = replace(fault.place, key=visible(fault.place.key))
+        told[replace(fault, message=visible(fault.message), hint=visible(fault.hint), place=place)] = True
+    return ContractRefused(sorted(told, key=lambda fault: fault.place.line))
+
+
+def visible(text: str) -> str:
+    """A text in which controls and marks that cannot be seen stand as escapes."""
+    return _HIDDEN.sub(lambda hit: f"\\u{ord(hit[0]):04x}", text)
 
 
 def model_faults(

@@ -5,7 +5,8 @@ from json import JSONDecoder
 from typing import Any
 
 from harness.contract.document import MAX_DEPTH, MAX_NODES, Document, Places, Step, key_text
-from harness.core.errors import ContractRefused, Fault, Place
+from harness.contract.faults import refusal
+from harness.core.errors import Fault, Place
 
 __all__ = ["parse_json"]
 
@@ -25,9 +26,9 @@ def parse_json(text: str, file: str) -> Document:
         values = reader.document()
     except ValueError as error:
         fault = Fault("bad_json", str(error), "check commas, quotes and brackets", reader.place())
-        raise ContractRefused([*reader.faults, fault]) from None
+        raise refusal([*reader.faults, fault]) from None
     if reader.faults:
-        raise ContractRefused(reader.faults)
+        raise refusal(reader.faults)
     return Document(values, Places(file, reader.lines))
 
 

@@ -8,7 +8,11 @@ from harness.contract.policy import Policy
 from harness.contract.words import FILE, Form
 from harness.core.errors import Fault
 
-__all__ = ["LATER", "LATER_POLICY", "Later", "LaterPolicy", "unavailable_faults"]
+__all__ = ["LATER", "LATER_POLICY", "NOT_AVAILABLE", "Later", "LaterPolicy", "unavailable_faults"]
+
+
+NOT_AVAILABLE = "not_available"
+"""The code of what is right and not executed yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +95,13 @@ LATER_POLICY: tuple[LaterPolicy, ...] = (
 def unavailable_faults(contract: Contract, policy: Policy) -> tuple[Fault, ...]:
     """Everything that a contract or its policy asks for and this version does not execute."""
     asked = [
-        Fault("not_available", f"`{key}`: {row.name} {row.verb} not available yet", row.hint, contract.place(key))
+        Fault(NOT_AVAILABLE, f"`{key}`: {row.name} {row.verb} not available yet", row.hint, contract.place(key))
         for row in LATER
         for key in row.keys(contract)
     ]
     asked += [
         Fault(
-            "not_available",
+            NOT_AVAILABLE,
             f"`{rule.key}` of the policy: {rule.name} are not available yet",
             "leave it out of the policy",
             policy.place(rule.key),

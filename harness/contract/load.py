@@ -4,25 +4,26 @@ Nothing is executed, imported or fetched, whatever the document says.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from harness.contract.document import MAX_BYTES, MAX_DEPTH, NO_PLACES, Document, Places, key_text
-from harness.contract.faults import model_faults
+from harness.contract.faults import model_faults, refusal
 from harness.contract.json_text import parse_json
 from harness.contract.model import BINDINGS, Contract
 from harness.contract.policy import Policy
 from harness.contract.rules import contract_faults
-from harness.contract.sections import Section
+from harness.contract.salvage import salvage
+from harness.contract.sections import Section, Whole
 from harness.contract.tool import ToolContract
 from harness.contract.yaml_text import parse_yaml
 from harness.core.canonical import canonical
-from harness.core.errors import ContractRefused, Fault, HostileInput, Place
+from harness.core.errors import Fault, HostileInput, Place
 
-__all__ = ["build_model", "load_contract", "load_policy", "parse_document", "read_document"]
+__all__ = ["build_model", "inspect_contract", "load_contract", "load_policy", "parse_document", "read_document"]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 Model = TypeVar("Model", bound=Section)
@@ -36,37 +37,68 @@ def load_contract(
     With `tools`, what needs the tool surface is looked at too: unregistered tools, scopes, checks. Raises
     ContractRefused with every fault.
     """
-    document = read_document(source)
-    contract = build_model(Contract, document, BINDINGS).with_places(document.places)
-    faults = contract_faults(contract, tools)
-    if faults:
-        raise ContractRefused(faults)
+    contract, faults = inspect_contract(source, tools)
+    if faults or contract is None:
+        raise refusal(faults)
     return contract
+
+
+def inspect_contract(
+    source: Path | str | Mapping[str, Any],
+    tools: Mapping[str, ToolContract] | None,
+    further: Callable[[Contract], Iterable[Fault]] = lambda _contract: (),
+) -> tuple[Contract | None, list[Fault]]:
+    """The contract where its shape is right, and every fault of it.
+
+    `further` looks at what is beyond the document itself. Where the shape is wrong the sound part is looked at, so that
+    a misspelt key hides no scope. Raises ContractRefused where there is no document.
+    """
+    document = read_document(source)
+    _check_texts(document)
+    try:
+        contract = _validated(Contract, document)
+    except ValidationError as error:
+        faults = model_faults(error, Contract, document.places, BINDINGS)
+        rest = salvage(document.values, error)
+        if rest is not None:
+            sound = rest.contract.with_places(document.places)
+            faults += [each for each in (*contract_faults(sound, tools), *further(sound)) if rest.tells(each)]
+        return None, faults
+    return contract, [*contract_faults(contract, tools), *further(contract)]
 
 
 def load_policy(source: Path | str | Mapping[str, Any]) -> Policy:
     """A policy from a file or a mapping. Raises ContractRefused with every fault."""
-    document = read_document(source)
-    policy = build_model(Policy, document, {}).with_places(document.places)
-    return policy
+    return build_model(Policy, read_document(source))
 
 
-def build_model(model: type[Model], document: Document, bindings: Mapping[str, str]) -> Model:
+def build_model(model: type[Model], document: Document, bindings: Mapping[str, str] | None = None) -> Model:
     """The model that a document holds. Raises ContractRefused with every fault of its shape."""
-    faults = list(_text_faults(document.values, (), document.places))
-    if faults:
-        raise ContractRefused(faults)
-    if not isinstance(document.values, Mapping):
-        hint = f"begin with `{next(iter(model.model_fields))}:`"
-        raise ContractRefused([Fault("wrong_type", "the document is not a mapping", hint, document.places.of(""))])
+    _check_texts(document)
     try:
-        built = model.model_validate(dict(document.values))
+        return _validated(model, document)
     except ValidationError as error:
-        raise ContractRefused(model_faults(error, model, document.places, bindings)) from None
+        raise refusal(model_faults(error, model, document.places, bindings)) from None
+
+
+def _check_texts(document: Document) -> None:
+    faults = list(_text_faults(document.values, (), document.places))
+    if not isinstance(document.values, Mapping):
+        hint = "begin with a key and a colon"
+        faults.append(Fault("wrong_type", "the document is not a mapping", hint, document.places.of("")))
+    if faults:
+        raise refusal(faults)
+
+
+def _validated(model: type[Model], document: Document) -> Model:
+    """Raises ValidationError; ContractRefused where a value has no JSON form."""
+    built = model.model_validate(dict(document.values))
     try:
         canonical(built.stated())
     except HostileInput as error:
-        raise ContractRefused([_not_json(error, document.places)]) from None
+        raise refusal([_not_json(error, document.places)]) from None
+    if isinstance(built, Whole):
+        built.with_places(document.places)
     return built
 
 
@@ -80,17 +112,17 @@ def read_document(source: Path | str | Mapping[str, Any]) -> Document:
             data = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
-        raise ContractRefused(
+        raise refusal(
             [Fault("unreadable", f"`{shown}` cannot be read: {why}", "check the path", Place(shown))]
         ) from None
     if len(data) > MAX_BYTES:
         said = f"`{shown}` is larger than {MAX_BYTES} bytes"
-        raise ContractRefused([Fault("too_long", said, "leave out what is not contract", Place(shown))])
+        raise refusal([Fault("too_long", said, "leave out what is not contract", Place(shown))])
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise ContractRefused([Fault("not_utf8", "the file is not UTF-8", "save it so", Place(shown, line))]) from None
+        raise refusal([Fault("not_utf8", "the file is not UTF-8", "save it so", Place(shown, line))]) from None
     return parse_document(text, shown)
 
 

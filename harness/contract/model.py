@@ -6,10 +6,9 @@ Build one from a file or a mapping with `load_contract`, or from these models in
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, PrivateAttr
+from pydantic import BeforeValidator, Field
 
 from harness.contract.amounts import Positive
-from harness.contract.document import NO_PLACES, Places
 from harness.contract.sections import (
     ApprovalTerms,
     BudgetTerms,
@@ -23,12 +22,11 @@ from harness.contract.sections import (
     Owner,
     Permissions,
     Sandbox,
-    Section,
     Text,
+    Whole,
 )
 from harness.core.call import Json
 from harness.core.canonical import digest
-from harness.core.errors import Place
 
 __all__ = ["BINDINGS", "Contract", "contract_digest"]
 
@@ -46,7 +44,7 @@ def _several(value: Any) -> Any:
     return [value] if isinstance(value, Mapping) else value
 
 
-class Contract(Section):
+class Contract(Whole):
     """A contract as it was written: nothing filled in, nothing narrowed by a policy."""
 
     contract: Name
@@ -71,17 +69,6 @@ class Contract(Section):
     checks: Checks = Checks()
     escalate: tuple[Escalation, ...] = ()
     sandbox: Sandbox = Sandbox()
-
-    _places: Places = PrivateAttr(default=NO_PLACES)
-
-    def place(self, key: str) -> Place:
-        """Where a key stands: file and line where the contract came from a file."""
-        return self._places.of(key)
-
-    def with_places(self, places: Places) -> "Contract":
-        """The same contract, which now knows where its keys stand."""
-        self._places = places
-        return self
 
 
 def contract_digest(contract: Contract) -> str:

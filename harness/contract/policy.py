@@ -7,17 +7,15 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Annotated
 
-from pydantic import Field, PrivateAttr, model_validator
+from pydantic import Field, model_validator
 
 from harness.contract.amounts import Count, Duration, Money, Positive, Seconds, refuse
-from harness.contract.document import NO_PLACES, Places
-from harness.contract.sections import Name, Section, Text
+from harness.contract.sections import Name, Section, Text, Whole
 from harness.contract.tool import ToolContract
 from harness.contract.words import FILE, BackendName, Language
 from harness.core.budget import Amount, Dimension, Metered
 from harness.core.call import Approval, Effect, Json
 from harness.core.canonical import digest
-from harness.core.errors import Place
 
 __all__ = [
     "BUILT_IN",
@@ -141,7 +139,7 @@ class SecretRule(Section):
     """Hosts that it may be sent to; none means any that the field reaches."""
 
 
-class Policy(Section):
+class Policy(Whole):
     """The rules of a platform team. Versions only go up."""
 
     policy: Name
@@ -186,8 +184,6 @@ class Policy(Section):
     mask_unlabelled: bool = False
     """Whether fields without a label are masked too."""
 
-    _places: Places = PrivateAttr(default=NO_PLACES)
-
     def approval_for(self, tool: ToolContract) -> Approval:
         """What the policy asks for calls of a tool: the stricter of its effect's rule and its own."""
         own = self.tool_approval.get(tool.name, Approval.NONE)
@@ -200,15 +196,6 @@ class Policy(Section):
     def allows_destination(self, url: str, kind: str) -> bool:
         """Whether a result may go to a URL: its kind is listed, or the beginning of the URL is."""
         return any(each == kind or (":" in each and _begins(url, each)) for each in self.destinations)
-
-    def place(self, key: str) -> Place:
-        """Where a key stands: file and line where the policy came from a file."""
-        return self._places.of(key)
-
-    def with_places(self, places: Places) -> "Policy":
-        """The same policy, which now knows where its keys stand."""
-        self._places = places
-        return self
 
     @property
     def digest(self) -> str:

@@ -8,14 +8,16 @@ import re
 from collections.abc import Mapping
 from decimal import Decimal
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, StringConstraints, model_validator
 
 from harness.contract.amounts import Count, Duration, Money, Positive, Seconds, refuse
+from harness.contract.document import NO_PLACES, Places
 from harness.contract.scope import Scope
 from harness.contract.words import Better, Form, Language, Requirement, Wish
 from harness.core.call import Approval, Json
+from harness.core.errors import Place
 
 __all__ = [
     "ApprovalTerms",
@@ -39,6 +41,7 @@ __all__ = [
     "Stop",
     "Text",
     "ToolGrant",
+    "Whole",
 ]
 
 Text = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=4_000)]
@@ -61,6 +64,21 @@ class Section(BaseModel):
         """
         form: dict[str, Json] = _json_form(self.model_dump(by_alias=True, exclude_defaults=True))
         return form
+
+
+class Whole(Section):
+    """A whole document: it knows where its keys stand."""
+
+    _places: Places = PrivateAttr(default=NO_PLACES)
+
+    def place(self, key: str) -> Place:
+        """Where a key stands: file and line where the document came from a file."""
+        return self._places.of(key)
+
+    def with_places(self, places: Places) -> Self:
+        """The same document, which now knows where its keys stand."""
+        self._places = places
+        return self
 
 
 def _json_form(value: Any) -> Any:

@@ -11,7 +11,8 @@ from typing import Any
 import yaml
 
 from harness.contract.document import MAX_DEPTH, MAX_NODES, Document, Places, Step, key_text
-from harness.core.errors import ContractRefused, Fault, Place
+from harness.contract.faults import refusal
+from harness.core.errors import Fault, Place
 
 __all__ = ["parse_yaml"]
 
@@ -40,14 +41,12 @@ def parse_yaml(text: str, file: str) -> Document:
         line = mark.line + 1 if mark else 0
         said = " ".join((error.problem or error.context or "it is no YAML").split())
         hint = "check indentation, quotes and brackets on this line and the one before"
-        raise ContractRefused([Fault("bad_yaml", said[:200], hint, Place(file, line))]) from None
+        raise refusal([Fault("bad_yaml", said[:200], hint, Place(file, line))]) from None
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
         said = " ".join(str(error).split())[:200] or type(error).__name__
-        raise ContractRefused(
-            [Fault("bad_yaml", f"the text is no YAML: {said}", "save it as UTF-8", Place(file))]
-        ) from None
+        raise refusal([Fault("bad_yaml", f"the text is no YAML: {said}", "save it as UTF-8", Place(file))]) from None
     if reader.faults:
-        raise ContractRefused(reader.faults)
+        raise refusal(reader.faults)
     return Document(values, Places(file, reader.lines))
 
 

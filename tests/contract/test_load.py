@@ -45,6 +45,7 @@ def test_a_fault_names_file_line_key_and_way_out(tmp_path: Path) -> None:
     assert [str(fault) for fault in faults] == [
         f"{file}:5 budget.retries: the key `retries` is missing in `budget` (add `retries:`)",
         f"{file}:5 budget.retires: the key `retires` is not known (did you mean `retries`?)",
+        f"{file}:9 completion.success: `output.m > 0`: there is no field `m` (there are: n)",
     ]
 
 
