@@ -73,7 +73,7 @@ class ImportRules:
     def attribute(self, node: ast.AST, module: str, name: str, code: str = "attribute") -> None:
         """Look at a name that is taken from a module."""
         if not covered(module, self._imports):
-            return ""  # said where it was imported
+            return  # said where it was imported
         names = names_of(module, self._imports)
         if names is None or name in names:
             return

@@ -48,7 +48,7 @@ def evaluator(names: Mapping[str, Any], builtins: Callable[[], Mapping[str, Any]
         tree = _parsed(str.__str__(source).strip())
         if globals is None:
             frame = sys._getframe(1)
-            within: dict[str, Any] = {**names, **frame.f_locals}
+            within: dict[str, Any] = {**names, **(frame.f_locals if frame.f_globals is names else {})}
         else:
             within = dict(globals)
         within.update(locals or {})

@@ -1,11 +1,11 @@
-"""The builtin `type` as a restricted snippet has it: tells the kind of a value, stands in annotations and as a base.
+"""Classes in a restricted snippet: what they may be derived from and made of, and the builtin `type` as it has it.
 
-It does not make classes from computed names: special methods are looked at, wherever a class comes from (A01, A03).
 Standard library only.
 """
 
 import abc
-from collections.abc import Callable, Mapping
+import types
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Union
 
 from sandbox_image.language.names import DEFINABLE, SUBSTITUTES, is_special, words
@@ -17,7 +17,11 @@ __all__ = [
     "ABCMeta",
     "OwnMeta",
     "TypeStandIn",
+    "build_class",
+    "checked_bases",
     "checked_body",
+    "checked_fields",
+    "is_clean",
     "module_of",
     "mro_of",
 ]
@@ -30,12 +34,46 @@ module_of: Callable[[type], Any] = type.__dict__["__module__"].__get__
 mro_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 """`kind.__mro__`, whatever a metaclass says."""
 
+_CLEAN_MODULES = words(
+    "abc builtins calendar collections collections.abc contextlib csv datetime decimal _decimal _pydecimal _io io "
+    "enum fractions functools html ipaddress json.decoder json.encoder numbers _random random statistics string "
+    "textwrap tools tool_stubs.runtime.errors tool_stubs.runtime.models types typing uuid zoneinfo _thread pprint "
+    "difflib ast array sandbox_image.language.kinds sandbox_image.language.formats sandbox_image.readonly "
+    "urllib.parse graphlib"
+)
+"""Modules whose public classes a snippet may derive from: their private attributes lead nowhere."""
+_CLEAN_CLASSES = frozenset((("threading", "Thread"), ("threading", "Timer"), ("concurrent.futures._base", "Executor")))
+_UNCLEAN_CLASSES = frozenset((("builtins", "super"), ("builtins", "type"), ("functools", "singledispatchmethod")))
+
 _MADE_BY_PYTHON = words(
     "__module__ __qualname__ __annotations__ __annotate__ __annotate_func__ __classcell__ __classdict__ "
     "__classdictcell__ __firstlineno__ __static_attributes__ __orig_bases__ __type_params__ __parameters__ "
-    "__abstractmethods__ __dataclass_fields__ __dataclass_params__"
+    "__abstractmethods__"
 )
 """What the body of a class holds without the snippet's doing."""
+
+
+def is_clean(kind: type) -> bool:
+    """Whether a class of others may be derived from, and its private attributes be the deriving class's own."""
+    place = module_of(kind), kind.__name__
+    if place in _CLEAN_CLASSES:
+        return True
+    return place[0] in _CLEAN_MODULES and place not in _UNCLEAN_CLASSES
+
+
+def checked_bases(bases: Iterable[Any]) -> None:
+    """Raises TypeError where a class cannot be derived from one of them."""
+    for base in types.resolve_bases(bases):
+        if isinstance(base, type) and module_of(base) != MAIN and not is_clean(base):
+            raise TypeError(f"a class cannot be derived from `{base.__name__}` here; keep one in an attribute instead")
+
+
+def checked_fields(notes: Mapping[Any, Any]) -> dict[str, Any]:
+    """Annotations of a class, as a dict of its own: dataclasses write code of their names."""
+    for name in notes:
+        if type(name) is not str or not name.isidentifier() or is_special(name):
+            raise TypeError(f"`{name!s:.40}` cannot be the name of a field here")
+    return dict(notes)
 
 
 def checked_body(body: Mapping[Any, Any]) -> dict[str, Any]:
@@ -45,13 +83,27 @@ def checked_body(body: Mapping[Any, Any]) -> dict[str, Any]:
         if is_special(str(name)) and name not in DEFINABLE and name not in _MADE_BY_PYTHON:
             hint = SUBSTITUTES.get(str(name), "give the method a plain name")
             raise TypeError(f"the special name `{name}` cannot be defined here; {hint}")
+    if "__annotations__" in copied:
+        copied["__annotations__"] = checked_fields(copied["__annotations__"])
     return copied
+
+
+def build_class(build: Callable[..., Any]) -> Callable[..., Any]:
+    """What a class statement calls: Python's own, after a look at the bases."""
+
+    def built(body: Any, name: str, /, *bases: Any, **settings: Any) -> Any:
+        if bases:
+            checked_bases(bases)
+        return build(body, name, *bases, **settings)
+
+    return built
 
 
 class OwnMeta(type):
     """The metaclass that `class Meta(type)` derives from."""
 
     def __new__(mcs, name: str, bases: tuple[type, ...], body: Mapping[str, Any], **settings: Any) -> Any:
+        checked_bases(bases)
         return super().__new__(mcs, name, bases, checked_body(body), **settings)
 
 
@@ -59,6 +111,7 @@ class ABCMeta(abc.ABCMeta):
     """`abc.ABCMeta`, which looks at what it makes a class of."""
 
     def __new__(mcs, name: str, bases: tuple[type, ...], body: Mapping[str, Any], /, **settings: Any) -> Any:
+        checked_bases(bases)
         return super().__new__(mcs, name, bases, checked_body(body), **settings)
 
 
@@ -69,7 +122,11 @@ MAX_ORDINARY = 10_000
 
 
 class TypeStandIn:
-    """In place of `type`. One object, `TYPE_STAND_IN`."""
+    """In place of the builtin `type`; one object, `TYPE_STAND_IN`.
+
+    Tells the kind of a value, stands in annotations and as a base. It makes no classes of computed special names, and
+    never gives Python's own `type`, which would (A01, A03).
+    """
 
     __slots__ = ()
     __name__ = __qualname__ = "type"
@@ -84,6 +141,7 @@ class TypeStandIn:
         if len(made_of) != 2:
             raise TypeError("type() takes 1 or 3 arguments")
         bases, body = made_of
+        checked_bases(bases)
         return type(value, tuple(bases), {"__module__": MAIN, **checked_body(body)}, **settings)
 
     def _kind(self, kind: type) -> Any:

@@ -169,7 +169,7 @@ MODULES: dict[str, Module] = {
     ),
     # --- containers and functions
     "collections": _module(
-        "ChainMap Counter OrderedDict UserDict UserList UserString defaultdict deque namedtuple", "containers"
+        "ChainMap Counter OrderedDict UserDict UserList  defaultdict deque namedtuple", "containers"
     ),
     "collections.abc": _module(
         "AsyncGenerator AsyncIterable AsyncIterator Awaitable Buffer@3.12 Callable Collection Container Coroutine "
@@ -187,9 +187,9 @@ MODULES: dict[str, Module] = {
         "iterators",
     ),
     "functools": _module(
-        "cache cached_property cmp_to_key lru_cache partial partialmethod reduce total_ordering",
+        "cache cached_property cmp_to_key lru_cache partial partialmethod reduce",
         "what copies attributes by computed names, or evaluates annotations, is ours (A10)",
-        "WRAPPER_ASSIGNMENTS WRAPPER_UPDATES singledispatch singledispatchmethod update_wrapper wraps",
+        "WRAPPER_ASSIGNMENTS WRAPPER_UPDATES singledispatch singledispatchmethod total_ordering update_wrapper wraps",
     ),
     "operator": _module(
         "abs add and_ call concat contains countOf delitem eq floordiv ge getitem gt iadd iand iconcat ifloordiv "
@@ -226,16 +226,17 @@ MODULES: dict[str, Module] = {
         "Protocol ReadOnly@3.13 Required Reversible Self Sequence Set Sized SupportsAbs SupportsBytes "
         "SupportsComplex SupportsFloat SupportsIndex SupportsInt SupportsRound TYPE_CHECKING Text TextIO Tuple Type "
         "TypeAlias TypeGuard TypeIs@3.13 TypeVar TypeVarTuple TypedDict Union Unpack ValuesView assert_never "
-        "assert_type cast final is_typeddict no_type_check overload override@3.12 reveal_type "
+        "assert_type cast final is_typeddict overload override@3.12 reveal_type "
         "runtime_checkable",
         "annotations; what evaluates them from text is left out",
         "get_args get_origin",
     ),
     "contextlib": _module(
         "AbstractAsyncContextManager AbstractContextManager AsyncContextDecorator AsyncExitStack ContextDecorator "
-        "ExitStack aclosing asynccontextmanager closing contextmanager nullcontext redirect_stderr redirect_stdout "
+        "ExitStack aclosing asynccontextmanager closing contextmanager nullcontext "
         "suppress",
         "`chdir` and the modules behind it are left out",
+        "redirect_stderr redirect_stdout",
     ),
     "contextvars": _module("Context ContextVar Token copy_context", "values of a task"),
     # --- running

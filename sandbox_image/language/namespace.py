@@ -4,6 +4,7 @@
 """
 
 import builtins
+import copy
 import importlib
 import sys
 import types
@@ -11,11 +12,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from sandbox_image import chance
-from sandbox_image.language import guards
+from sandbox_image.language import guards, ownership
 from sandbox_image.language.builtin_names import EXCEPTIONS, REAL
 from sandbox_image.language.evaluate import evaluator
 from sandbox_image.language.facades.build import facade
-from sandbox_image.language.kinds import MAIN, TYPE_STAND_IN
+from sandbox_image.language.kinds import MAIN, TYPE_STAND_IN, build_class
 from sandbox_image.language.modules import MODULES, covered
 from sandbox_image.language.names import MATCH, OWN, READ, STAR, TYPE, VALUE, WRITE
 
@@ -55,6 +56,14 @@ def warm() -> None:
         importlib.import_module(name)
 
 
+def _look_up_on_the_class(value: Any, name: str, *default: Any) -> Any:
+    """`getattr` of the module copy: how an object is taken apart is its class's word, not an attribute's."""
+    if name not in ("__reduce_ex__", "__reduce__"):
+        return getattr(value, name, *default)
+    found = getattr(type(value), name)
+    return lambda *protocol: found(value, *protocol)
+
+
 def _same(value: Any) -> Any:
     return value
 
@@ -62,9 +71,10 @@ def _same(value: Any) -> Any:
 def _restrict(names: dict[str, Any], imports: frozenset[str], tools: types.ModuleType) -> None:
     guards.VIEWS.now = chance.now
     guards.VIEWS.value = names[VALUE]
+    vars(copy)["getattr"] = _look_up_on_the_class
     load = _importer(imports, tools)
     names["__builtins__"] = _builtins(names, load)
-    names[OWN], names[WRITE], names[READ], names[MATCH] = guards.own, guards.write, guards.read, guards.match
+    names[OWN], names[WRITE], names[READ], names[MATCH] = ownership.own, ownership.write, guards.read, guards.match
     names[TYPE] = type
     names[STAR] = _star(lambda module: load(module, fromlist=("*",)), names)
 
@@ -149,14 +159,14 @@ def _builtins(names: dict[str, Any], import_: Callable[..., Any]) -> dict[str, A
 
     found.update(
         getattr=guards.read_name,
-        setattr=guards.change,
-        delattr=guards.delete,
+        setattr=ownership.change,
+        delattr=ownership.delete,
         globals=own_names,
         vars=vars_,
         dir=dir_,
         eval=evaluator(names, lambda: found),
         type=TYPE_STAND_IN,
         __import__=import_,
-        __build_class__=builtins.__build_class__,
+        __build_class__=build_class(builtins.__build_class__),
     )
     return found

@@ -21,6 +21,16 @@ POWERS = [
     *(builtins.exec, builtins.eval, builtins.compile, builtins.open, builtins.__import__, builtins.type),
     *(builtins.getattr, builtins.setattr, builtins.delattr, builtins.vars, builtins.globals, builtins.locals),
 ]
+ENDS = (
+    types.BuiltinFunctionType,
+    types.MethodWrapperType,
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+    types.ClassMethodDescriptorType,
+    types.GetSetDescriptorType,
+    types.MemberDescriptorType,
+)
+"""What C code is called by: its public attributes are its name and its text."""
 MACHINERY = {"os", "posix", "subprocess", "importlib", "_imp", "marshal", "ctypes", "inspect", "gc", "shutil", "socket"}
 
 
@@ -50,7 +60,7 @@ def powers(path: str, value: Any, seen: dict[int, Any], depth: int = 0) -> Itera
     if is_power(value):
         yield path
         return
-    if depth == DEPTH:
+    if depth == DEPTH or isinstance(value, ENDS):
         return
     for name in filter(readable, dir(value)):
         try:

@@ -5,25 +5,25 @@ Standard library only.
 
 import dataclasses
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from sandbox_image.language.kinds import MAIN, TYPE_STAND_IN, ABCMeta, checked_body
-from sandbox_image.language.names import is_special
+from sandbox_image.language.kinds import MAIN, TYPE_STAND_IN, ABCMeta, checked_bases, checked_body, checked_fields
+from sandbox_image.language.ownership import write
 
 __all__ = ["OURS", "dataclass", "get_args", "get_origin", "make_dataclass"]
 
 
 def dataclass(cls: Any = None, /, **settings: Any) -> Any:
-    """`dataclasses.dataclass`, which makes code of the names of fields: they must be names."""
-    if cls is None:
-        return lambda kind: dataclass(kind, **settings)
-    if isinstance(cls, type):
-        notes = vars(cls).get("__annotations__", {})  # the very object that is used, not a copy of it
-        for name in notes if type(notes) is dict else (notes,):
-            if type(name) is not str or not name.isidentifier() or is_special(name):
-                raise TypeError(f"`{name}` is no name of a field")
-    return dataclasses.dataclass(cls, **settings)
+    """`dataclasses.dataclass`, for classes of the snippet whose fields are names: it writes code of them."""
+    decorate: Callable[[Any], Any] = dataclasses.dataclass(**settings)
+
+    def decorated(kind: Any) -> Any:
+        for base in write(kind).__mro__:
+            checked_fields(vars(base).get("__annotations__", {}))
+        return decorate(kind)
+
+    return decorated if cls is None else decorated(cls)
 
 
 def make_dataclass(
@@ -36,8 +36,11 @@ def make_dataclass(
 ) -> type:
     """`dataclasses.make_dataclass`; what it makes is a class of the snippet."""
     settings.pop("module", None)
+    rows = [each if isinstance(each, str) else tuple(each) for each in fields]
+    checked_fields(dict.fromkeys(row if isinstance(row, str) else row[0] for row in rows))
+    checked_bases(bases)
     body = {"__module__": MAIN, **checked_body(namespace or {})}
-    return dataclasses.make_dataclass(cls_name, fields, bases=bases, namespace=body, **settings)
+    return dataclasses.make_dataclass(cls_name, rows, bases=bases, namespace=body, **settings)
 
 
 def _shown(kind: Any) -> Any:

@@ -1,10 +1,11 @@
-"""What stands in for parts of sys, traceback and warnings: facts about the snippet itself, and no frame of it.
+"""What stands in for parts of sys, contextlib, traceback and warnings: facts about the snippet itself, and no frame of it.
 
 Standard library only.
 """
 
+import contextlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from sandbox_image.failure import describe
@@ -43,6 +44,25 @@ def _print_exception(exc: Any, /, value: Any = None, tb: Any = None, *, file: An
     print("".join(_format_exception(exc, value)), end="", file=file or sys.stderr)
 
 
+@contextlib.contextmanager
+def _redirect_stdout(new_target: Any) -> Iterator[Any]:
+    """What is printed inside goes to another file-like object."""
+    old, sys.stdout = sys.stdout, new_target
+    try:
+        yield new_target
+    finally:
+        sys.stdout = old
+
+
+@contextlib.contextmanager
+def _redirect_stderr(new_target: Any) -> Iterator[Any]:
+    old, sys.stderr = sys.stderr, new_target
+    try:
+        yield new_target
+    finally:
+        sys.stderr = old
+
+
 def _warn(message: Any, category: type[Warning] | None = None, stacklevel: int = 1, source: object = None) -> None:
     kind = type(message) if isinstance(message, Warning) else category or UserWarning
     print(f"{kind.__name__}: {message}", file=sys.stderr)
@@ -74,6 +94,7 @@ OURS: Mapping[str, Mapping[str, Any]] = {
         "format_exception_only": _format_exception_only,
         "print_exception": _print_exception,
     },
+    "contextlib": {"redirect_stdout": _redirect_stdout, "redirect_stderr": _redirect_stderr},
     "warnings": {
         "warn": _warn,
         "simplefilter": _no_filter,

@@ -9,9 +9,20 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sandbox_image.language.formats import formatter
-from sandbox_image.language.guards import Forbidden, checked_name, read_name, write
+from sandbox_image.language.guards import read_name
+from sandbox_image.language.names import is_special
+from sandbox_image.language.ownership import Forbidden, checked_name, write
 
-__all__ = ["OURS", "attrgetter", "methodcaller", "singledispatch", "singledispatchmethod", "update_wrapper", "wraps"]
+__all__ = [
+    "OURS",
+    "attrgetter",
+    "methodcaller",
+    "singledispatch",
+    "singledispatchmethod",
+    "total_ordering",
+    "update_wrapper",
+    "wraps",
+]
 
 
 def attrgetter(*paths: str) -> Callable[[Any], Any]:
@@ -43,14 +54,21 @@ def update_wrapper(
     updated: Sequence[str] = functools.WRAPPER_UPDATES,
 ) -> Any:
     """`functools.update_wrapper`, for the names that it documents, onto what the snippet made."""
-    assigned, updated = tuple(assigned), tuple(updated)
-    if not {*assigned} <= {*functools.WRAPPER_ASSIGNMENTS} or not {*updated} <= {*functools.WRAPPER_UPDATES}:
+    names, dicts = tuple(assigned), tuple(updated)
+    if not {*names} <= {*functools.WRAPPER_ASSIGNMENTS} or not {*dicts} <= {*functools.WRAPPER_UPDATES}:
         raise Forbidden(
             "`assigned` and `updated` can name what functools names itself; set other attributes one by one"
         )
     if type(wrapper) is not functools.partial:
         write(wrapper)
-    return functools.update_wrapper(wrapper, wrapped, assigned, updated)
+    for name in names:
+        if hasattr(wrapped, name):
+            setattr(wrapper, name, getattr(wrapped, name))
+    if dicts:
+        found = getattr(wrapped, "__dict__", {})
+        wrapper.__dict__.update((name, value) for name, value in found.items() if not is_special(str(name)))
+    wrapper.__wrapped__ = wrapped
+    return wrapper
 
 
 def wraps(
@@ -60,6 +78,11 @@ def wraps(
 ) -> Callable[[Any], Any]:
     """`functools.wraps`."""
     return lambda wrapper: update_wrapper(wrapper, wrapped, assigned, updated)
+
+
+def total_ordering(cls: Any) -> Any:
+    """`functools.total_ordering`, for classes of the snippet."""
+    return functools.total_ordering(write(cls))
 
 
 def singledispatch(func: Any) -> Any:
@@ -96,6 +119,7 @@ OURS: Mapping[str, Mapping[str, Any]] = {
         "WRAPPER_UPDATES": functools.WRAPPER_UPDATES,
         "singledispatch": singledispatch,
         "singledispatchmethod": singledispatchmethod,
+        "total_ordering": total_ordering,
         "update_wrapper": update_wrapper,
         "wraps": wraps,
     },
