@@ -11,6 +11,7 @@ from typing import Any, Self, TypeVar
 
 from harness.contract.effective import Effective, Terms, bind
 from harness.contract.host import HostFile, load_host
+from harness.contract.kept import Bindings
 from harness.contract.load import load_contract, load_policy
 from harness.contract.model import Contract
 from harness.contract.policy import BUILT_IN, Policy
@@ -77,6 +78,7 @@ class Harness:
         self.toolsets = Toolsets(self.host, self.folder)
         self._store: SqliteStore | None = None
         self._parts: Parts | None = None
+        self._bindings = Bindings()
 
     @classmethod
     def from_file(
@@ -119,6 +121,9 @@ class Harness:
 
     def effective(self, source: ContractSource) -> Effective:
         """As `bind`, for reading only: what this version does not execute stands in `unavailable`."""
+        return self._bindings.effective(source, self.policy, self.principal, self._bind)
+
+    def _bind(self, source: ContractSource) -> Effective:
         return bind(self.contract(source), self.policy, self.principal, self.registry.contracts())
 
     def terms(self, source: ContractSource, inputs: Mapping[str, Json] | None = None) -> Terms:

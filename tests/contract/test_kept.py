@@ -18,7 +18,7 @@ def _document(**more: Any) -> dict[str, Any]:
     return {
         "contract": "kept",
         "version": 1,
-        "output": {"schema": {"type": "object", "properties": {"n": {"type": "integer"}}}},
+        "output": {"schema": {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}},
         "budget": {
             "tokens": 0, "cost_usd": "0", "wall_seconds": 60, "retries": 0, "iterations": 1, "calls": 5,
         },
@@ -83,7 +83,7 @@ def test_a_document_that_its_owner_changes_harms_no_later_run() -> None:
     assert kept.effective(document, BUILT_IN, ANN, binder) is not first
     again = kept.effective(_document(), BUILT_IN, ANN, binder)
     assert again is first
-    assert again.contract.output.schema_ == {"type": "object", "properties": {"n": {"type": "integer"}}}
+    assert again.contract.output.schema_ == _document()["output"]["schema"]
 
 
 def test_a_refusal_is_told_each_time() -> None:
