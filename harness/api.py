@@ -1,10 +1,11 @@
 """The Python API: a harness over one host, runs, and sessions. The one place that chooses the real parts."""
 
 import asyncio
+import contextlib
 import os
 import pwd
 import secrets
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -16,11 +17,11 @@ from harness.contract.load import load_contract, load_policy
 from harness.contract.model import Contract
 from harness.contract.policy import BUILT_IN, Policy
 from harness.contract.principal import Principal
+from harness.core.bundle import Bundle
 from harness.core.call import Json
 from harness.core.clock import Clock, SystemClock
-from harness.core.ending import Ending, Outcome, ReasonCode
-from harness.core.errors import EnvironmentUnavailable, NotAvailable
-from harness.core.ports import Backend
+from harness.core.errors import EnvironmentUnavailable, NotAvailable, StoreError
+from harness.core.ports import Backend, RunRow
 from harness.executor.execute import Executor
 from harness.ledger.sqlite import SqliteStore
 from harness.output.deliver import Deliverer
@@ -28,12 +29,10 @@ from harness.registry.catalog import stubs
 from harness.registry.registry import Registry
 from harness.registry.source import load_sources
 from harness.report import RunResult
-from harness.run.corridor import Corridor
 from harness.run.ids import new_run_id
-from harness.run.loop import Propose, drive
-from harness.run.observation import Observation
-from harness.run.place import require_backend
-from harness.run.prices import Charged
+from harness.run.loop import Propose
+from harness.run.returning import DecisionOutcome, cancel_run, decidable, decide, found, reopen, resumable
+from harness.run.session import Session
 from harness.run.state import Parts
 from harness.sandbox.backends import Choice, choose
 from harness.sandbox.spec import SandboxSpec
@@ -144,9 +143,10 @@ class Harness:
         `key` is the caller's own name for this submission: a second one with it is the same run.
         Raises Refused before anything starts, EnvironmentUnavailable where no box can be had.
         """
-        async with self.session(contract, inputs, key=key) as session:
-            session.check(snippet)
-            await session.run(snippet)
+        async with self.session(contract, inputs, key=key, snippet=snippet) as session:
+            if not session.is_retry:
+                session.check(snippet)
+                await session.run(snippet)
             return await session.finish()
 
     def run_sync(
@@ -156,10 +156,13 @@ class Harness:
         return self._alone(self.run(contract, snippet, inputs, key=key))
 
     def session(
-        self, contract: ContractSource, inputs: Mapping[str, Json] | None = None, *, key: str = ""
-    ) -> "Session":
-        """Several snippets under one contract and one budget: `async with harness.session(contract) as session`."""
-        return Session(self, self.terms(contract, inputs), key)
+        self, contract: ContractSource, inputs: Mapping[str, Json] | None = None, *, key: str = "", snippet: str = ""
+    ) -> Session:
+        """Several snippets under one contract and one budget: `async with harness.session(contract) as session`.
+
+        `key`: the caller's own name for it; `snippet`: of a session of one snippet, so that a crash loses nothing.
+        """
+        return Session(self, self.terms(contract, inputs), key, snippet)
 
     async def loop(
         self, contract: ContractSource, propose: Propose, inputs: Mapping[str, Json] | None = None, *, key: str = ""
@@ -178,6 +181,49 @@ class Harness:
     ) -> RunResult:
         """`loop` for code without an event loop; closes the harness when it is done."""
         return self._alone(self.loop(contract, propose, inputs, key=key))
+
+    # --- coming back ---------------------------------------------------------------------------------------
+
+    @property
+    def approvals(self) -> Sequence[Bundle]:
+        """Every bundle of the store, oldest first; what is past its time is closed first. Raises StoreError."""
+        store = self.store()
+        store.expire()
+        return store.list_bundles()
+
+    def approval(self, reference: str) -> Bundle:
+        """One bundle by its public reference. Raises StoreError where there is none."""
+        return decidable(self.store(), reference)
+
+    def decide(self, document: bytes, source: str = "python") -> DecisionOutcome:
+        """Take a signed decision, once, by whoever comes first. A document that is none changes nothing."""
+        return decide(self.store(), self.policy, document, source)
+
+    async def resume(self, run: str, *, force: bool = False) -> RunResult:
+        """Go on with a run that was paused, or whose host died, to its end or its next pause.
+
+        `force`: its last host is gone for good, and cannot be asked. Raises StoreError where the run has ended, lives,
+        or another process was faster; ContractRefused where today's policy does not allow it: nothing has changed then.
+        """
+        corridor = reopen(await self.parts(), self.policy, self.registry.contracts(), run, force=force)
+        await corridor.resume()
+        return await corridor.finish()
+
+    async def resume_decided(self) -> list[RunResult]:
+        """Resume every paused run that waits for nobody any more, but those that another host was faster with."""
+        results: list[RunResult] = []
+        for run in resumable(self.store()):
+            with contextlib.suppress(StoreError):
+                results.append(await self.resume(run))
+        return results
+
+    def cancel(self, run: str) -> RunResult:
+        """End a run, wherever it lives: its box goes within a second. Raises StoreError where it has ended."""
+        return cancel_run(self.store(), run, self.principal.name, self._clock.now())
+
+    def recorded(self, run: str) -> RunRow:
+        """The row of a run. Raises StoreError where there is none."""
+        return found(self.store(), run)
 
     def _alone(self, work: Coroutine[Any, Any, T]) -> T:
         async def whole() -> T:
@@ -262,72 +308,6 @@ class Harness:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
-
-
-class Session:
-    """Several snippets under one contract. Leaving it without `finish()` cancels the run."""
-
-    def __init__(self, harness: Harness, terms: Terms, key: str) -> None:
-        self._harness = harness
-        self._terms = terms
-        self._key = key
-        self._corridor: Corridor | None = None
-
-    @property
-    def id(self) -> str:
-        """The run's id."""
-        return self._terms.run
-
-    @property
-    def stubs(self) -> str:
-        """The text of the stubs, as the box finds them."""
-        return self._live().stubs.source
-
-    def check(self, snippet: str) -> None:
-        """Check a snippet against the language policy. Raises SnippetRefused; nothing runs and nothing is spent."""
-        self._live().check(snippet)
-
-    async def run(self, snippet: str) -> Observation:
-        """Run one snippet in a fresh box. Raises SnippetRefused before anything starts."""
-        return await self._live().iterate(snippet)
-
-    async def loop(self, propose: Propose) -> RunResult:
-        """Ask `propose` for snippets until the contract ends the run; the result."""
-        return await drive(self._live(), propose)
-
-    def charge(self, model: str, usage: Mapping[str, int]) -> Charged:
-        """Book the agent's own use of a model, `usage` as `{"input_tokens": 900, "output_tokens": 80}`.
-
-        Raises ChargeRefused for a model that is unknown, or that the contract does not name. A charge beyond a limit
-        ends the run.
-        """
-        return self._live().charge(model, usage)
-
-    async def finish(self) -> RunResult:
-        """Judge the last proposal, deliver where it is accepted, close the record."""
-        return await self._live().finish()
-
-    def cancel(self, detail: str) -> None:
-        """Stop the run in order: the box goes, the record says who cancelled it. `finish()` gives the result."""
-        self._live().cancel(detail)
-
-    def _live(self) -> Corridor:
-        if self._corridor is None:
-            raise RuntimeError("a session is used inside `async with`")
-        return self._corridor
-
-    async def __aenter__(self) -> Self:
-        parts = await self._harness.parts()
-        if not self._harness.lent:
-            require_backend(self._terms.effective, parts.backend.name)
-        self._corridor = Corridor(parts, self._terms, caller_key=self._key)
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        detail = f"{kind.__name__} in the caller" if kind is not None else "the session was left without `finish()`"
-        await self._live().finish(Ending(Outcome.UNRESOLVED, ReasonCode.CANCELLED, detail))
 
 
 def operating_system_user(policy: Policy) -> Principal:

@@ -10,24 +10,30 @@ from dataclasses import replace
 from harness.contract.effective import Terms
 from harness.core.budget import Amount, Dimension, Metered
 from harness.core.call import Json
-from harness.core.canonical import canonical
 from harness.core.ending import Ending, Outcome, ReasonCode
 from harness.core.errors import ChargeRefused, SnippetRefused
 from harness.core.ports import Entry, RunRow
 from harness.language.check import Checked, check
+from harness.ledger.replay import RepairIndex
 from harness.registry.catalog import stubs
-from harness.report import ContractRef, RunResult
+from harness.report import RunResult
 from harness.run.assessor import Assessor
 from harness.run.checks import Checker
-from harness.run.endings import exhausted
+from harness.run.doubts import Doubts
+from harness.run.endings import exhausted, waiting_under
 from harness.run.entries import fact_entry
+from harness.run.finishing import Finisher
 from harness.run.guard import Guard
+from harness.run.history import call_record
 from harness.run.iteration import Iteration, Snippet
+from harness.run.lineage import Continues, Lineages
 from harness.run.lines import call_lines, iteration_line
 from harness.run.metering import unmetered
 from harness.run.observation import Observation
+from harness.run.opening import Resumption, SameRun, new_row, this_process
 from harness.run.place import box_spec
 from harness.run.prices import Charged, price
+from harness.run.recall import Memory
 from harness.run.record import CallRecord, IterationRecord
 from harness.run.state import Parts, RunState
 from tool_stubs.generate import Stubs
@@ -38,21 +44,34 @@ __all__ = ["Corridor"]
 class Corridor:
     """Runs snippets under one contract until it is finished. Not for use from two tasks at once."""
 
-    def __init__(self, parts: Parts, terms: Terms, *, caller_key: str = "", owner: str = "") -> None:
+    def __init__(
+        self, parts: Parts, terms: Terms, *, key: str = "", snippet: str = "", resumed: Resumption | None = None
+    ) -> None:
+        """A new run, or with `resumed` the next attempt of an earlier one. `snippet`: of a run of one snippet.
+
+        Raises SameRun where the caller's `key` names an earlier run.
+        """
         self._parts = parts
         self._terms = terms
         self._effective = terms.effective
-        self._state = RunState(parts, terms, lineage=f"{terms.run}.1")
+        attempt = resumed.attempt if resumed is not None else 1
+        self._state = RunState(parts, terms, lineage=f"{terms.run}.1", attempt=attempt)
         self._stubs: Stubs = stubs(terms.grants)
         self._checker = Checker(self._state)
         self._assessor = Assessor(self._state, self._checker)
         self._guard = Guard(self._checker)
         self._iterations: list[IterationRecord] = []
-        self._charges: list[dict[str, Json]] = []
         self._ending: Ending | None = None
         self._result: RunResult | None = None
         self._live: Iteration | None = None
-        self._row = self._create(caller_key, owner)
+        self._resumed = resumed
+        self._lineages = Lineages(self._state, resumed.past.lineages if resumed is not None else 1)
+        if resumed is None:
+            row = self._create(key, snippet)
+        else:
+            row = replace(resumed.row, attempt=resumed.attempt, owner=this_process())
+            self._restore(resumed)
+        self._finisher = Finisher(self._state, terms, self._checker, row)
 
     @property
     def id(self) -> str:
@@ -74,25 +93,24 @@ class Corridor:
         """True where no further iteration can start."""
         return self._ending is not None
 
-    def _create(self, caller_key: str, owner: str) -> RunRow:
+    def _create(self, key: str, snippet: str) -> RunRow:
         effective, state = self._effective, self._state
         contract = effective.contract
         now = state.clock.now()
-        row = RunRow(
-            id=state.id,
-            contract=contract.contract,
-            version=contract.version,
-            digest=effective.digest,
-            principal=effective.principal.name,
-            created_at=now,
-            status="running",
-            attempt=state.attempt,
-            owner=owner,
-            document=canonical({"inputs": self._terms.inputs, "claims": dict(effective.principal.claims)}),
-            caller_key=caller_key,
-        )
+        row = new_row(self._parts, self._terms, caller_key=key, snippet=snippet, now=now)
         created = {"contract": contract.contract, "version": contract.version, "digest": effective.digest}
-        return self._parts.store.create_run(row, [fact_entry(state.where(0), "run_created", now, created)])
+        stored = self._parts.store.create_run(row, [fact_entry(state.where(0), "run_created", now, created)])
+        if stored.id != row.id:
+            raise SameRun(stored)
+        return stored
+
+    def _restore(self, resumed: Resumption) -> None:
+        """Counters, iterations and lineage as they were; what comes of it is `resume`'s."""
+        state, past = self._state, resumed.past
+        state.restore(self._parts.store.used(state.id))
+        state.proven_ended = resumed.proven_ended
+        self._iterations = past.iterations
+        self._ending = past.ending
 
     # --- iterate -------------------------------------------------------------------------------------------
 
@@ -103,9 +121,12 @@ class Corridor:
             source, language=effective.language, imports=effective.imports, tools=frozenset(self._terms.grants)
         )
 
-    async def iterate(self, source: str) -> Observation:
+    async def iterate(
+        self, source: str, continues: Continues = Continues.AUTO, fresh_reads: bool = False
+    ) -> Observation:
         """Run one snippet in a fresh box. Raises SnippetRefused before anything starts; a refusal costs no iteration.
 
+        A repair repeats no effect: calls of its lineage are answered from the journal, reads too unless `fresh_reads`.
         After the run has ended it only observes that.
         """
         if self._ending is not None:
@@ -114,14 +135,54 @@ class Corridor:
         self._stop(await self._assessor.preconditions(self._calls()) or self._checks_cost())
         if self._ending is not None or not self._spend_iteration():
             return self._observe(None)
-        self._live = Iteration(self._state, len(self._iterations) + 1, self._snippet(checked), self._guard)
+        memory = Memory(repair=self._lineages.begin(self._iterations, continues, fresh_reads))
+        return await self._run_box(self._snippet(checked, memory))
+
+    async def resume(self) -> None:
+        """Go on where an earlier attempt stopped: the same snippet in a new box, answered from the journal first.
+
+        Raises SnippetRefused where today's policy does not take the snippet any more.
+        """
+        assert self._resumed is not None, "only a resumed run goes on"
+        past = self._resumed.past
+        live = past.live
+        if past.ending is not None:
+            return
+        if live is None:
+            await self._propose_again(self._resumed)
+            return
+        checked = self.check(live.source)
+        made = past.calls.get(live.number, [])
+        stopped = await self._assessor.preconditions([call_record(each) for each in made])
+        if stopped is not None:
+            self._stop(stopped)
+            return
+        self._state.lineage = live.lineage
+        earlier = past.of_lineage(live.lineage, live.number)
+        memory = Memory(made, RepairIndex(earlier) if earlier else None)
+        await self._run_box(replace(self._snippet(checked, memory), now_us=live.now_us))
+
+    async def _propose_again(self, resumed: Resumption) -> None:
+        """No snippet is under way: judge the last proposal, or begin where nothing has begun."""
+        last = next((record for record in reversed(self._iterations) if record.returned), None)
+        snippet = json.loads(resumed.row.document).get("snippet")
+        if last is not None:
+            await self._assessor.propose(last.number, last.output)
+        elif not self._iterations and snippet:
+            await self.iterate(snippet)
+
+    async def _run_box(self, snippet: Snippet) -> Observation:
+        self._live = Iteration(self._state, len(self._iterations) + 1, snippet, self._guard)
         try:
             record = await self._live.run()
         finally:
             self._live = None
         self._iterations.append(record)
+        self._stop(record.ending)
+        if self._is_taken():
+            return self._observe(record)
         self._state.journal.flush()
-        self._stop(record.ending or self._weigh(record))
+        self._stop(self._weigh(record))
         if self._ending is None:
             stop = await self._assessor.assess(record)
             self._stop(self._checks_cost() or stop)
@@ -168,7 +229,7 @@ class Corridor:
         short = state.budget.charge(used, Metered.CHARGED)
         detail: dict[str, Json] = {"model": model, "tokens": priced.tokens, "cost_usd": str(priced.cost_usd)}
         detail = {"iteration": len(self._iterations), **detail, "table": priced.table}
-        self._charges.append(detail)
+        state.charges.append(detail)
         state.journal.note(self._fact("charge", {**detail, "usage": dict(usage)}))
         if short is not None:
             self._stop(exhausted(short))
@@ -191,13 +252,19 @@ class Corridor:
         """Stop in order: the live box is ended, and no further iteration starts. The first ending wins."""
         self._stop(Ending(Outcome.UNRESOLVED, ReasonCode.CANCELLED, detail))
 
-    def _snippet(self, checked: Checked) -> Snippet:
+    def _is_taken(self) -> bool:
+        """Whether a later attempt, or a person who cancelled it from elsewhere, owns the run."""
+        row = self._parts.store.run(self.id)
+        return row is not None and row.attempt != self._state.attempt
+
+    def _snippet(self, checked: Checked, memory: Memory) -> Snippet:
         return Snippet(
             checked=checked,
             stubs=self._stubs,
             spec=box_spec(self._effective, self._parts),
             inputs=self._terms.inputs,
             previous=[record.output for record in self._iterations],
+            memory=memory,
         )
 
     def _weigh(self, record: IterationRecord) -> Ending | None:
@@ -223,13 +290,15 @@ class Corridor:
     async def finish(self, cancelled: Ending | None = None) -> RunResult:
         """Judge, deliver, close the record. Called again it returns the same result."""
         if self._result is None:
-            self._ending = ending = cancelled or await self._judge()
+            recorded = self._resumed is not None and self._resumed.past.ending is not None
+            self._ending = ending = self._ending if recorded else cancelled or await self._judge()
+            assert ending is not None, "a recorded ending is the ending"
             output = self._last_output() if ending.outcome is Outcome.ACCEPTED else None
-            self._record_ending(ending, output)
-            deliveries = await self._deliver(output) if ending.outcome is Outcome.ACCEPTED else []
-            result = self._document(ending, output, deliveries)
-            self._close(result)
-            self._result = replace(result, audit_head=self._parts.store.audit_head())
+            if self._is_taken():
+                detail = ending.detail or "another process took the run over"
+                self._result = self._finisher.lost(self._iterations, detail)
+            else:
+                self._result = await self._finisher.finish(ending, output, self._iterations, recorded)
         return self._result
 
     def _last_output(self) -> Json:
@@ -238,53 +307,16 @@ class Corridor:
 
     async def _judge(self) -> Ending:
         """What later iterations did may have changed what the last proposal was judged by."""
+        doubts = await Doubts(self._state, self._iterations).settle(ask=self._ending is None)
         last = self._assessor.last
         if self._ending is None and last.fits and last.iteration != len(self._iterations):
             await self._assessor.propose(len(self._iterations), last.output)
         ending = self._assessor.judge(self._ending, self._iterations)
+        if ending.reason is ReasonCode.PAUSED and doubts:
+            return waiting_under(ending, doubts)
         if ending.outcome is not Outcome.ACCEPTED:
             return ending
         return self._checks_cost() or unmetered(self._effective.policy, self._state.budget.report()) or ending
-
-    async def _deliver(self, output: Json) -> list[dict[str, Json]]:
-        """The accepted result is durable before it leaves; each destination says what became of it."""
-        done: list[dict[str, Json]] = []
-        for destination in self._terms.destinations:
-            delivery = await self._parts.deliverer.deliver(self.id, destination, output)
-            done.append(delivery.to_json())
-        return done
-
-    def _document(self, ending: Ending, output: Json, deliveries: list[dict[str, Json]]) -> RunResult:
-        contract = self._effective.contract
-        return RunResult(
-            run=self.id,
-            contract=ContractRef(contract.contract, contract.version, self._effective.digest),
-            ending=ending,
-            result=output,
-            iterations=[iteration_line(record) for record in self._iterations],
-            calls=call_lines(self._calls()),
-            checks=[each.to_json() for each in self._checker.results],
-            budget=self._state.budget.report(),
-            charges=self._charges,
-            deliveries=deliveries,
-            audit_head=self._parts.store.audit_head(),
-            notes=(f"box: {self._parts.backend.name}",),
-        )
-
-    def _record_ending(self, ending: Ending, output: Json) -> None:
-        """The ending and the result become durable before anything is delivered."""
-        detail: dict[str, Json] = {
-            "outcome": ending.outcome.value,
-            "reason": ending.reason.value,
-            "detail": ending.detail,
-            "result": output,
-        }
-        self._state.journal.commit([self._fact("ended", detail)])
-
-    def _close(self, result: RunResult) -> None:
-        status = "paused" if result.reason in (ReasonCode.PAUSED, ReasonCode.ESCALATED) else "ended"
-        row = replace(self._row, status=status, owner="", ending=canonical(result.to_json()))
-        self._parts.store.finish(row, [self._fact("delivery", dict(delivery)) for delivery in result.deliveries])
 
     def _fact(self, kind: str, detail: dict[str, Json]) -> Entry:
         state = self._state

@@ -1,6 +1,7 @@
 """Endings that come from outside a snippet: a spent budget, a box that is gone."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from harness.core.budget import Dimension, Shortage
 from harness.core.bundle import Bundle
@@ -10,7 +11,7 @@ from harness.ledger.replay import Divergence
 from harness.run.record import CallRecord
 from harness.run.state import RunState
 
-__all__ = ["diverged", "exhausted", "lost_box", "paused"]
+__all__ = ["diverged", "exhausted", "lost_box", "paused", "waiting_under"]
 
 
 def exhausted(short: Shortage) -> Ending:
@@ -49,3 +50,9 @@ def paused(waiting: Collection[CallRecord], bundles: Sequence[Bundle]) -> Ending
         detail,
         (("references", ",".join(bundle.reference for bundle in bundles)), ("calls", calls)),
     )
+
+
+def waiting_under(ending: Ending, references: Sequence[str]) -> Ending:
+    """An ending for today that also says where people are asked."""
+    data = (*ending.data, ("references", ",".join(references)))
+    return replace(ending, detail=f"{ending.detail}; asked under {', '.join(references)}", data=data)

@@ -11,7 +11,7 @@ from harness.core.ports import BoxUsage, Entry
 from harness.ledger.replay import Recorded, fold
 from harness.run.record import CallRecord, IterationRecord
 
-__all__ = ["Past", "Started", "ended_facts", "ending_facts", "past_of"]
+__all__ = ["Past", "Started", "call_record", "ended_facts", "ending_facts", "past_of"]
 
 
 def ended_facts(record: IterationRecord, pausing: bool) -> dict[str, Json]:
@@ -86,7 +86,7 @@ def past_of(entries: Iterable[Entry]) -> Past:
     past = Past()
     lines: list[Entry] = []
     started: dict[int, Started] = {}
-    ended: dict[int, tuple[Entry, dict[str, Any]]] = {}
+    ended: dict[int, dict[str, Any]] = {}
     lineages: set[str] = set()
     for entry in entries:
         if entry.kind == "call":
@@ -101,21 +101,21 @@ def past_of(entries: Iterable[Entry]) -> Past:
             started[entry.iteration] = Started(entry.iteration, entry.lineage, data["source"], now_us)
             ended.pop(entry.iteration, None)
         elif entry.kind == "iteration_ended":
-            ended[entry.iteration] = (entry, data)
+            ended[entry.iteration] = data
         elif entry.kind == "ended":
             past.ending, past.result = _ending(data), data.get("result")
     past.lineages = len(lineages)
     for record in fold(lines):
         past.calls.setdefault(record.iteration, []).append(record)
     for number in sorted(started):
-        if number in ended and not ended[number][1]["paused"]:
-            past.iterations.append(_iteration(started[number], *ended[number], past.calls.get(number, [])))
+        if number in ended and not ended[number]["paused"]:
+            past.iterations.append(_iteration(started[number], ended[number], past.calls.get(number, [])))
         else:
             past.live = started[number]
     return past
 
 
-def _iteration(started: Started, entry: Entry, data: dict[str, Any], calls: list[Recorded]) -> IterationRecord:
+def _iteration(started: Started, data: dict[str, Any], calls: list[Recorded]) -> IterationRecord:
     from_source = data["usage"]
     return IterationRecord(
         number=started.number,
@@ -130,19 +130,19 @@ def _iteration(started: Started, entry: Entry, data: dict[str, Any], calls: list
         printed_bytes=data["printed_bytes"],
         ending=_ending(data["ending"]) if data["ending"] is not None else None,
         usage=BoxUsage(**from_source) if from_source is not None else None,
-        calls=[call_record(each, entry) for each in calls if not each.match.tool.startswith("harness.")],
+        calls=[call_record(each) for each in calls if not each.match.tool.startswith("harness.")],
     )
 
 
-def call_record(recorded: Recorded, entry: Entry) -> CallRecord:
-    """A call of an earlier process as a live run holds it; `entry` is any line of its iteration."""
+def call_record(recorded: Recorded) -> CallRecord:
+    """A call of an earlier process as a live run holds it."""
     match = recorded.match
     call = Call(
         id=recorded.call,
-        run=entry.run,
+        run=match.lineage.rpartition(".")[0],
         lineage=match.lineage,
         iteration=recorded.iteration,
-        attempt=entry.attempt,
+        attempt=1,
         origin=Origin(match.origin),
         task=match.task,
         tool=match.tool,

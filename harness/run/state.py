@@ -1,13 +1,14 @@
 """The state of one run while it lives: the terms that bind it, the counters, and the parts that it was handed."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from harness.approvals.announce import Announcer, Silent
 from harness.contract.effective import Effective, Grant, Terms
-from harness.core.budget import Budget, Dimension
+from harness.core.budget import Amount, Budget, Dimension
 from harness.core.bundle import Ledger
-from harness.core.call import Call
+from harness.core.call import Call, Json
 from harness.core.canonical import canonical
 from harness.core.clock import Clock
 from harness.core.ports import Backend
@@ -71,8 +72,15 @@ class RunState:
         """Calls with a key that are dispatched and not ended, by (tool, key)."""
         self.unknown: dict[tuple[str, str], str] = {}
         """Calls whose ending is not known, by (lineage, content)."""
+        self.charges: list[dict[str, Json]] = []
+        """The agent's own uses of models, as the report shows them."""
         self._wall_started = 0.0
         self._wall_used = 0.0
+
+    def restore(self, used: Mapping[str, Amount]) -> None:
+        """Go on from the counters of an earlier attempt."""
+        self.budget.restore(used)
+        self._wall_used = float(used.get(Dimension.WALL_SECONDS, 0))
 
     @cached_property
     def data_classes(self) -> frozenset[str]:
