@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from harness.contract.effective import Effective
+from harness.contract.faults import visible
 from harness.contract.grants import ConstraintKind
 from harness.contract.scope import Limits
 from harness.contract.sections import Check, Destination, Stop, ToolGrant
@@ -67,7 +68,7 @@ def explain(effective: Effective) -> str:
     if effective.unavailable:
         lines += ["", "Not available yet, so it will not run:"]
         lines += [f"   {fault.message}" for fault in effective.unavailable]
-    return "\n".join(lines) + "\n"
+    return "\n".join(visible(line) for line in lines) + "\n"
 
 
 def _output(effective: Effective) -> Iterator[str]:

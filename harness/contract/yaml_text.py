@@ -42,6 +42,9 @@ def parse_yaml(text: str, file: str) -> Document:
         said = " ".join((error.problem or error.context or "it is no YAML").split())
         hint = "check indentation, quotes and brackets on this line and the one before"
         raise refusal([Fault("bad_yaml", said[:200], hint, Place(file, line))]) from None
+    except _Stop as error:
+        hint = "write the keys that it needs" if error.is_empty else "leave out what is not needed"
+        raise refusal([Fault("bad_yaml", str(error), hint, Place(file))]) from None
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
         said = " ".join(str(error).split())[:200] or type(error).__name__
         raise refusal([Fault("bad_yaml", f"the text is no YAML: {said}", "save it as UTF-8", Place(file))]) from None
@@ -52,6 +55,10 @@ def parse_yaml(text: str, file: str) -> Document:
 
 class _Stop(ValueError):
     """The document is refused as a whole."""
+
+    def __init__(self, message: str, *, is_empty: bool = False) -> None:
+        super().__init__(message)
+        self.is_empty = is_empty
 
 
 class _Reader:
@@ -67,7 +74,7 @@ class _Reader:
         for kind in (yaml.StreamStartEvent, yaml.DocumentStartEvent):
             event = next(events)
             if not isinstance(event, kind):
-                raise _Stop("the file is empty")
+                raise _Stop("the file is empty", is_empty=True)
         values = self._value(next(events), events, ())
         next(events)
         if not isinstance(event := next(events), yaml.StreamEndEvent):
