@@ -70,9 +70,9 @@ def read(value: Any, name: str) -> Any:
     if reader is not None:
         return reader(value, name)
     found = getattr(value, name)
-    if type(found) is types.BuiltinMethodType:
+    if isinstance(found, types.BuiltinMethodType):
         return _bound(found, name)
-    if type(found) is types.MethodDescriptorType:
+    if isinstance(found, types.MethodDescriptorType):
         return _unbound(found, name)
     return found
 
