@@ -52,11 +52,6 @@ def _children(contract: Contract) -> Iterator[str]:
             yield f"permissions.tools[{index}].contract"
 
 
-def _waiting(contract: Contract) -> Iterator[str]:
-    if contract.approval is not None:
-        yield "approval"
-
-
 def _output_model(contract: Contract) -> Iterator[str]:
     if contract.output.model:
         yield "output.model"
@@ -68,12 +63,6 @@ LATER: tuple[Later, ...] = (
     Later("notifications", _notifications, "leave `notify` out"),
     Later("retention", _retention, "leave `retention` out, and remove files yourself", "is"),
     Later("contracts as tools", _children, "list the tools themselves"),
-    Later(
-        "waiting for a person",
-        _waiting,
-        "leave `approval` out: a call that needs a person ends the run as paused",
-        "is",
-    ),
     Later("output models", _output_model, "write `schema:`"),
 )
 

@@ -38,7 +38,7 @@ class Reception(Desk):
         super().__init__(run, seat, guard)
         self._numbering = Numbering(run, iteration, memory.resumed)
         self._recall = Recall(memory)
-        self._quiet = Quiet(seat.quiet)
+        self._quiet = Quiet(self._say_quiet)
         self._timers = Timers(self._woken)
         self.people = People(run, iteration, self.waiting)
 
@@ -205,6 +205,13 @@ class Reception(Desk):
 
     def _check_quiet(self) -> None:
         self._quiet.observe(self._is_quiet())
+
+    def _say_quiet(self) -> None:
+        """Nobody is asked about calls that the journal does not expect while others of it are not made."""
+        if self._recall.replaying:
+            self.check_divergence()
+        if not self.closed:
+            self._seat.quiet()
 
     def _is_quiet(self) -> bool:
         return bool(self.waiting) and len(self.owed) - len(self._timers) == len(self.waiting) and not self._tasks
