@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from harness.contract.words import Language
 from harness.core.errors import Fault, Place, SnippetRefused
+from harness.language.depth import MAX_BLOCKS, too_deep
 from harness.language.faults import Faults
 from harness.language.restrict import Restricted
 from harness.language.shape import ENTRY, FILE, shape
@@ -98,6 +99,11 @@ def _compiled(text: str, language: Language, imports: Sequence[str], tools: froz
         raise SnippetRefused([EMPTY])
     found = survey(tree)
     faults = Faults(text)
+    deep = too_deep(tree) if found.blocks > MAX_BLOCKS else None
+    if deep is not None:
+        faults.add(
+            deep, "too_deep", f"blocks are nested deeper than {MAX_BLOCKS} levels", "put the inner ones into a function"
+        )
     for node, message in found.misplaced:
         faults.add(node, "syntax", message, "put it into a function")
     wrong = faults.listed()

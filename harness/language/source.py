@@ -6,8 +6,9 @@ from harness.core.errors import Fault, Place
 
 __all__ = ["EMPTY", "MAX_SOURCE_BYTES", "normalise"]
 
-MAX_SOURCE_BYTES = 256 << 10
-"""Sixty times a long snippet (105 lines, 4 KB), checked in a third of a second; more than that is data, not code."""
+MAX_SOURCE_BYTES = 128 << 10
+"""Thirty times a long snippet (105 lines, 4 KB), checked in a tenth of a second, and in two where every line is a tiny
+statement; more than that is data, not code."""
 
 EMPTY = Fault("empty", "the snippet is empty", "write Python that ends with `return value`", Place(line=1))
 """No statement in it."""

@@ -3,10 +3,24 @@
 import ast
 from dataclasses import dataclass, field
 
+from harness.language.depth import block_weight
+
 __all__ = ["Survey", "bound_by", "parts_of", "survey"]
 
 _ASYNC = (ast.Await, ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_BLOCKS = (
+    ast.For,
+    ast.AsyncFor,
+    ast.While,
+    ast.With,
+    ast.AsyncWith,
+    ast.Try,
+    ast.ListComp,
+    ast.SetComp,
+    ast.DictComp,
+    ast.GeneratorExp,
+)
 _LOADED = ast.Load
 
 
@@ -24,6 +38,8 @@ class Survey:
     """Modules that are imported with `*`."""
     top: set[str] = field(default_factory=set)
     """Names that the top level binds, imports among them."""
+    blocks: int = 0
+    """Blocks that it opens, nested or not."""
     is_async: bool = False
     """Whether it has anything asynchronous: then a value may be a promise."""
     awaits: bool = False
@@ -97,6 +113,7 @@ def _note(node: ast.AST, found: Survey) -> "set[str] | tuple[str, ...] | list[st
         return _note_import(node, found)  # type: ignore[arg-type]
     else:
         found.is_async = found.is_async or kind in _ASYNC
+        found.blocks += block_weight(node)
         names = bound_by(node)
     found.bound.update(names)
     return names if kind is not ast.arg else ()

@@ -25,7 +25,7 @@ REFUSED = {
     "an empty fence": ("```python\n```", "line 1: the snippet is empty (write Python that ends with `return value`)"),
     "a megabyte": (
         "x = 1\n" * 170_000,
-        "line 1: the snippet has 1020000 bytes; at most 262144 are taken"
+        "line 1: the snippet has 1020000 bytes; at most 131072 are taken"
         " (pass data through `inputs`, or read it with a tool)",
     ),
     "a null byte": ("x = 1\nprint('a\0')", "line 2:9: the source holds a null byte (remove it)"),
@@ -58,8 +58,12 @@ REFUSED = {
     "a long sum": ("+".join(["1"] * 50_000), DEEP),
     "a long chain": ("x" + ".a" * 60_000, DEEP),
     "many calls": ("f" + "()" * 60_000, DEEP),
-    "many lambdas": ("lambda: " * 20_000 + "1", DEEP),
-    "many branches": ("if 1: pass\n" + "elif 1: pass\n" * 15_000, DEEP),
+    "many lambdas": ("lambda: " * 10_000 + "1", DEEP),
+    "many branches": ("if 1: pass\n" + "elif 1: pass\n" * 8_000, DEEP),
+    "many comprehensions": (
+        "[" * 40 + "x" + " for x in y]" * 40,
+        "line 1:17: blocks are nested deeper than 16 levels (put the inner ones into a function)",
+    ),
     "many blocks": (
         "".join(" " * depth + "if 1:\n" for depth in range(200)) + " " * 200 + "pass",
         "line 101:1: too many levels of indentation (look at `if 1:`)",

@@ -1,4 +1,4 @@
-"""What stands in for parts of sys, contextlib, traceback and warnings: facts about the snippet itself, and no frame of it.
+"""What stands in for parts of sys, contextlib, traceback and warnings: facts about the snippet, and no frame of it.
 
 Standard library only.
 """
