@@ -79,6 +79,9 @@ def _methods(value: object) -> Iterator[Callable[..., object]]:
 def _module(where: str, folder: Path, place: Place) -> ModuleType:
     if where.endswith(".py") or "/" in where:
         return _from_file(folder / where, where, place)
+    beside = folder.joinpath(*where.split(".")).with_suffix(".py")
+    if beside.is_file():  # the host's own file, whatever another host of this process has of that name
+        return _from_file(beside, where, place)
     if str(folder.resolve()) not in sys.path:
         sys.path.append(str(folder.resolve()))
     try:
