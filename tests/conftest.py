@@ -17,6 +17,13 @@ def missing(backend: str) -> str:
     return why_not(backend)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that look at the whole engine (its images, its containers) run one after the other, in one worker."""
+    for item in items:
+        if item.get_closest_marker("docker") is not None and "tests/sandbox/" in item.nodeid:
+            item.add_marker(pytest.mark.xdist_group("engine"))
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """A test that needs a backend is skipped with the reason where it is missing; in CI that is a failure."""
     for backend in BACKENDS:

@@ -273,7 +273,8 @@ class Runner:
     def kill(self) -> None:
         """End it now; nothing where it has ended."""
         if self.poll() is None:
-            os.kill(self.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it ended between the look and the kill
+                os.kill(self.pid, signal.SIGKILL)
 
     def poll(self) -> int | None:
         """How it ended; None while it lives."""
