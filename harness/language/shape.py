@@ -110,7 +110,7 @@ def _asks_for_main(test: ast.expr) -> bool:
 
 
 def _resolve_promises(body: list[ast.stmt]) -> None:
-    """`is` and `match` look at an object itself: where it may be a promise they get its value."""
+    """`is`, `match` and `type(x)` look at an object itself: where it may be a promise they get its value."""
     for statement in body:
         for node in ast.walk(statement):
             if isinstance(node, ast.Match):
@@ -118,6 +118,8 @@ def _resolve_promises(body: list[ast.stmt]) -> None:
             elif isinstance(node, ast.Compare) and any(isinstance(each, ast.Is | ast.IsNot) for each in node.ops):
                 node.left = _value_of(node.left)
                 node.comparators = [_value_of(each) for each in node.comparators]
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "type":
+                node.args = [each if isinstance(each, ast.Starred) else _value_of(each) for each in node.args]
 
 
 def _value_of(node: ast.expr) -> ast.expr:
