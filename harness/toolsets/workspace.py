@@ -15,7 +15,7 @@ from harness.toolsets.folder import Folder, NoSuchFile, PathRefused, normal
 from harness.toolsets.patch import BadPatch, apply_patch
 from harness.toolsets.suite_box import BoxMissing, environment, run_suite
 
-__all__ = ["Change", "Edit", "OperationReused", "OutsideWriteSet", "StaleDigest", "TestRun", "Workspace"]
+__all__ = ["Change", "Edit", "File", "OperationReused", "OutsideWriteSet", "StaleDigest", "TestRun", "Workspace"]
 
 TEST_SECONDS = 60.0
 

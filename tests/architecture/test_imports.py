@@ -10,6 +10,7 @@ SUBPROCESS_FILES = {
     "harness/sandbox/bwrap_program.py",
     "harness/sandbox/libraries.py",
     "harness/sandbox/process.py",
+    "harness/toolsets/suite_box.py",
 }
 SOCKET_FILES = {
     "harness/approvals/announce.py",

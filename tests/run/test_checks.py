@@ -173,9 +173,7 @@ def test_a_proposal_is_judged_again_after_later_effects(tmp_path):
     rule = {"id": "value", "tool": "value", "expect": "result == 10"}
 
     async def work(made):
-        async with made, made.session(
-            document(tools=["break_it"], checks={"postconditions": [rule]})
-        ) as session:
+        async with made, made.session(document(tools=["break_it"], checks={"postconditions": [rule]})) as session:
             first = await session.run("1")
             await session.run("2")
             return first, await session.finish()

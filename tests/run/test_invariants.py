@@ -156,9 +156,7 @@ def test_effects_that_wait_in_line_when_the_run_ends_are_denied(tmp_path):
 
     rule = {"id": "slow", "tool": "slow_look", "expect": "result == 0"}
     made = harness(tmp_path, (*world.tools(), slow_look), script)
-    result = made.run_sync(
-        document(tools=["note"], budget={"wall_seconds": 0.1}, checks={"invariants": [rule]}), "1"
-    )
+    result = made.run_sync(document(tools=["note"], budget={"wall_seconds": 0.1}, checks={"invariants": [rule]}), "1")
     assert ended(result) == ("rejected", "budget_exhausted")
     assert world.events == []
     assert {call.state for call in result.calls} == {"DENIED"}

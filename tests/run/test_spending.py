@@ -15,10 +15,12 @@ def ask(amount: int) -> int:
 
 def test_the_report_adds_up(tmp_path):
     """Two iterations, three calls of which one is refused, one charge."""
-    scripts = iter([
-        lambda box: (box.call("ask", amount=5), box.call("nothing"), box.result(1)),
-        lambda box: (box.call("ask", amount=7), box.result(10)),
-    ])
+    scripts = iter(
+        [
+            lambda box: (box.call("ask", amount=5), box.call("nothing"), box.result(1)),
+            lambda box: (box.call("ask", amount=7), box.result(10)),
+        ]
+    )
 
     async def work():
         made = harness(tmp_path, (ask,), lambda box: next(scripts)(box))
