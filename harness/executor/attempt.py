@@ -11,7 +11,7 @@ from types import coroutine
 from typing import Any, Protocol
 
 from harness.core.call import Call, Json
-from harness.executor.current import CALL_KEY
+from harness.executor.current import CALL, CALL_KEY
 from harness.executor.results import Judged
 
 __all__ = ["Attempt", "Reading", "step"]
@@ -50,6 +50,7 @@ class Attempt:
 
     def run_sync(self) -> Judged:
         """Run it here and now, in a context of its own."""
+        CALL.set(f"{self.call.run}/{self.call.id}")
         CALL_KEY.set(self.call.key)
         try:
             arguments = self.decode(_fresh(self.call.arguments))
@@ -63,6 +64,7 @@ class Attempt:
 
     async def run_async(self) -> Judged:
         """Run it on the loop, in a context of its own. A cancellation ends it like any raise; nobody looks at that."""
+        CALL.set(f"{self.call.run}/{self.call.id}")
         CALL_KEY.set(self.call.key)
         try:
             arguments = self.decode(_fresh(self.call.arguments))

@@ -2,8 +2,10 @@
 
 from contextvars import ContextVar
 
-__all__ = ["CALL_KEY", "call_key"]
+__all__ = ["CALL", "CALL_KEY", "call_key"]
 
+CALL: ContextVar[str] = ContextVar("harness_call", default="")
+"""Run and id of the call, as `RUN/CALL`: what log lines name it by."""
 CALL_KEY: ContextVar[str] = ContextVar("harness_call_key", default="")
 
 

@@ -19,6 +19,7 @@ from harness.core.errors import HarnessError
 from harness.core.ports import Outcome
 from harness.core.state import Event
 from harness.executor.bounds import json_fault, size_fault
+from harness.executor.current import CALL
 from harness.executor.partial import Partial
 from harness.registry.registry import Tool
 
@@ -167,6 +168,7 @@ class Results:
         """The host's log gets what the snippet does not: the text, without secrets, and the place; never a value."""
         _log.warning(
             event,
+            call=CALL.get(),
             tool=self._name,
             error_type=type(error).__name__,
             error=scrub(_text_of(error), self._secrets),

@@ -7,6 +7,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 
+from structlog.contextvars import bound_contextvars
+
 from harness.contract.effective import Terms
 from harness.core.budget import Amount, Dimension, Metered
 from harness.core.call import Json
@@ -172,9 +174,11 @@ class Corridor:
             await self.iterate(snippet)
 
     async def _run_box(self, snippet: Snippet) -> Observation:
-        self._live = Iteration(self._state, len(self._iterations) + 1, snippet, self._guard)
+        number = len(self._iterations) + 1
+        self._live = Iteration(self._state, number, snippet, self._guard)
         try:
-            record = await self._live.run()
+            with bound_contextvars(run=self.id, iteration=number):
+                record = await self._live.run()
         finally:
             self._live = None
         self._iterations.append(record)

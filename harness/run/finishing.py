@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+import structlog
+
 from harness.contract.effective import Terms
 from harness.core.call import Json
 from harness.core.canonical import canonical
@@ -17,6 +19,8 @@ from harness.run.record import IterationRecord
 from harness.run.state import RunState
 
 __all__ = ["Finisher"]
+
+_log = structlog.get_logger("harness.run")
 
 
 class Finisher:
@@ -35,6 +39,7 @@ class Finisher:
         if ending.reason in (ReasonCode.PAUSED, ReasonCode.ESCALATED) or self._later(ending):
             result = self._document(ending, None, iterations, [])
             self._close(result, "paused", len(iterations))
+            _log.info("run_paused", run=self._run.id, reason=result.reason.value)
             return self._with_head(result)
         if not recorded:
             facts = {**ending_facts(ending), "result": output}
@@ -44,6 +49,7 @@ class Finisher:
         deliveries = await self._deliver(output, recorded) if accepted else []
         result = self._document(ending, output, iterations, deliveries)
         self._close(result, "ended", len(iterations))
+        _log.info("run_ended", run=self._run.id, outcome=result.outcome.value, reason=result.reason.value)
         return self._with_head(result)
 
     def lost(self, iterations: Sequence[IterationRecord], detail: str) -> RunResult:

@@ -207,6 +207,7 @@ def test_the_hosts_log_gets_the_text_and_the_place_without_secrets() -> None:
         run(_raising(KeyError("token hunter2-token")))
     (line,) = lines
     assert line.pop("at").startswith(f"{__file__}:")
+    assert line.pop("call") == "run_1/1.1"
     assert line == {
         "event": "tool_raised",
         "log_level": "warning",

@@ -16,9 +16,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("harness.front.cli.check:check", "Report every fault of a contract, and of a snippet under it."),
     "run": ("harness.front.cli.run:run", "Run a snippet under a contract."),
     "contract": ("harness.front.cli.contract:contract", "Explain contracts."),
-    "tools": ("harness.front.cli.tools:tools", "List the tools of a host."),
+    "tools": ("harness.front.cli.tools:tools", "List, show, scan, admit and try the tools of a host."),
+    "mcp": ("harness.front.cli.mcp:mcp", "Serve contracts to an agent's MCP client."),
     "audit": ("harness.front.cli.audit:audit", "Verify the audit chain."),
     "image": ("harness.front.cli.image:image", "Build the image of the box."),
+    "selftest": ("harness.front.cli.selftest:selftest", "Try to break out of live boxes; exits 1 where a wall fell."),
     "doctor": ("harness.front.cli.doctor:doctor", "Say what works on this machine, and how to mend what does not."),
 }
 """Name, where it lives, and its line in the help: kept here so that help imports nothing."""
@@ -36,6 +38,7 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, _, name = COMMANDS[cmd_name][0].partition(":")
+        importlib.import_module("harness.front.logs").configure()
         command: click.Command = getattr(importlib.import_module(module), name)
         return command
 

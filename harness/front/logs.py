@@ -1,0 +1,29 @@
+"""Log lines: readable on a terminal, JSON elsewhere, on standard error, with run and call bound."""
+
+import logging
+import os
+import sys
+
+import structlog
+
+__all__ = ["LEVEL_VARIABLE", "configure"]
+
+LEVEL_VARIABLE = "HARNESS_LOG"
+"""Environment variable with the least level that is shown: `debug`, `info`, `warning` (where nothing is said), `error`."""
+
+
+def configure() -> None:
+    """Set structlog up for a command. Called once, by the front door; a program that embeds the harness sets its own."""
+    level = logging.getLevelNamesMapping().get(os.environ.get(LEVEL_VARIABLE, "warning").upper(), logging.WARNING)
+    terminal = sys.stderr.isatty()
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.dev.ConsoleRenderer() if terminal else structlog.processors.JSONRenderer(),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
