@@ -259,8 +259,14 @@ class Store(Protocol):
     def create_run(self, row: RunRow, entries: Sequence[Entry]) -> RunRow:
         """Store a new run, or return the one that holds the same (principal, caller_key)."""
 
+    def note_run(self, row: RunRow, entries: Sequence[Entry]) -> None:
+        """Hand over a new run, of an id that was made for it and without a caller's key; rides on the next commit."""
+
     def run(self, run: str) -> RunRow | None:
         """One run."""
+
+    def attempt(self, run: str) -> int:
+        """The attempt that owns a run now; 0 where its row is not on disk yet."""
 
     def runs(self, limit: int = 100) -> Sequence[RunRow]:
         """The newest runs first."""
@@ -270,6 +276,9 @@ class Store(Protocol):
 
     def finish(self, row: RunRow, entries: Sequence[Entry]) -> None:
         """Set status and ending, with the last entries."""
+
+    def note_finish(self, row: RunRow, entries: Sequence[Entry]) -> None:
+        """As `finish`; rides on the next commit."""
 
     def append(self, entries: Sequence[Entry], used: Mapping[str, Amount] | None = None) -> None:
         """Add journal lines, with the budget's snapshot. Raises StoreError from a fenced attempt."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from harness.core.budget import Amount
 from harness.core.errors import StoreError
-from harness.core.ports import Entry, Fence, KeyTaken, Receipt, Reservation, Store
+from harness.core.ports import Entry, Fence, KeyTaken, Receipt, Reservation, RunRow, Store
 
 __all__ = ["GROUP_BYTES", "GROUP_LINES", "GROUP_SECONDS", "Journal", "entry_bytes"]
 
@@ -60,6 +60,16 @@ class Journal:
         self._store.settle(entry, receipt, self._snapshot())
         self._group(entry)
 
+    def begin(self, row: RunRow, entries: Sequence[Entry]) -> None:
+        """Write a new run down: its row goes with its first commit."""
+        self._store.note_run(row, entries)
+        self._group_soon()
+
+    def end(self, row: RunRow, entries: Sequence[Entry]) -> None:
+        """Write down how a run was closed; its ending and its result are durable by then, from a `commit`."""
+        self._store.note_finish(row, entries)
+        self._group_soon()
+
     def reserve(self, reservation: Reservation) -> KeyTaken | Fence | None:
         """Take key, approval and line, durable on return; None where they were taken."""
         lost = self._store.reserve(reservation)
@@ -89,7 +99,11 @@ class Journal:
         self._bytes += size
         if self._store.pending >= GROUP_LINES or self._bytes >= GROUP_BYTES:
             self.flush()
-        elif self._timer is None:
+        else:
+            self._group_soon()
+
+    def _group_soon(self) -> None:
+        if self._timer is None:
             try:
                 loop = asyncio.get_running_loop()
             except RuntimeError:

@@ -8,7 +8,6 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,6 +24,8 @@ from harness.ledger.opening import connect, explain
 from harness.ledger.tables import (
     ENTRY_COLUMNS,
     RECEIPT_COLUMNS,
+    SELECT_RUN,
+    SELECT_USED,
     SEQ_BITS,
     SQLValue,
     entry_from_row,
@@ -41,25 +42,8 @@ T = TypeVar("T")
 ANCHOR_LINES = 1000
 """Lines between two anchors: an anchor costs about one commit, so this adds a thousandth to each."""
 
-_RUN = (
-    "SELECT id, contract, version, digest, principal, created_at, status, attempt, owner, document, ending, caller_key"
-    " FROM runs JOIN run_documents USING (number)"
-)
-
-_USED = (
-    "SELECT used FROM entries, (SELECT number FROM runs WHERE id = ?) "
-    f"WHERE entries.id > number << {SEQ_BITS} AND entries.id < (number + 1) << {SEQ_BITS} AND used IS NOT NULL "
-    "ORDER BY entries.id DESC LIMIT 1"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class _Handed:
-    """A line that was handed over and rides on the next commit."""
-
-    entry: Entry
-    receipt: Receipt | None
-    used: Mapping[str, Amount] | None
+_Handed = tuple[tuple[str, int], Callable[[Transaction], None]]
+"""What was handed over and rides on the next commit: whose it is (run, attempt), and what writes it."""
 
 
 class SqliteStore:
@@ -75,6 +59,8 @@ class SqliteStore:
         self._lock = threading.RLock()
         self._handed: list[_Handed] = []
         self._handed_receipts: dict[ReceiptKey, Receipt] = {}
+        self._handed_rows = False
+        """Whether what was handed over changes a run's row."""
         self._fenced: set[tuple[str, int]] = set()
         self._db = connect(self.path, self._clock)
         self._chain = Chain(key if key is not None else load_or_create(key_path(self.path)))
@@ -89,7 +75,7 @@ class SqliteStore:
 
         def work(tx: Transaction) -> RunRow:
             if row.caller_key:
-                found = tx.one(f"{_RUN} WHERE principal = ? AND caller_key = ?", (row.principal, row.caller_key))
+                found = tx.one(f"{SELECT_RUN} WHERE principal = ? AND caller_key = ?", (row.principal, row.caller_key))
                 if found is not None:
                     return run_from_row(found)
             tx.insert_run(row)
@@ -98,14 +84,29 @@ class SqliteStore:
 
         return self._write(work)
 
+    def note_run(self, row: RunRow, entries: Sequence[Entry]) -> None:
+        """Hand over a new run, of an id that was made for it and without a caller's key; rides on the next commit."""
+
+        def work(tx: Transaction) -> None:
+            tx.insert_run(row)
+            tx.write(entries)
+
+        self._hand_over((row.id, row.attempt), work, rows=True)
+
     def run(self, run: str) -> RunRow | None:
         """One run; None where there is none of that id."""
-        found = self._one(f"{_RUN} WHERE id = ?", (run,))
+        self._settle_rows()
+        found = self._one(f"{SELECT_RUN} WHERE id = ?", (run,))
         return None if found is None else run_from_row(found)
+
+    def attempt(self, run: str) -> int:
+        """The attempt that owns a run now; 0 where its row is not on disk yet."""
+        return (self._one("SELECT attempt FROM runs WHERE id = ?", (run,)) or (0,))[0]
 
     def runs(self, limit: int = 100) -> Sequence[RunRow]:
         """The newest runs first."""
-        return [run_from_row(row) for row in self._rows(f"{_RUN} ORDER BY number DESC LIMIT ?", (limit,))]
+        self._settle_rows()
+        return [run_from_row(row) for row in self._rows(f"{SELECT_RUN} ORDER BY number DESC LIMIT ?", (limit,))]
 
     def take_over(self, run: str, owner: str, expected_attempt: int) -> int:
         """Fence earlier attempts: the new attempt number. Raises StoreError where another was faster."""
@@ -114,12 +115,11 @@ class SqliteStore:
 
     def finish(self, row: RunRow, entries: Sequence[Entry]) -> None:
         """Set status, owner and ending, with the last entries. Raises StoreError from a fenced attempt."""
+        self._write(lambda tx: tx.finish_run(row, entries))
 
-        def work(tx: Transaction) -> None:
-            tx.write(entries)
-            tx.finish_run(row)
-
-        self._write(work)
+    def note_finish(self, row: RunRow, entries: Sequence[Entry]) -> None:
+        """As `finish`; rides on the next commit. Raises StoreError from an attempt that is known to be fenced."""
+        self._hand_over((row.id, row.attempt), lambda tx: tx.finish_run(row, entries), rows=True)
 
     # --- journal -------------------------------------------------------------------------------------------
 
@@ -129,20 +129,33 @@ class SqliteStore:
 
     def note(self, entry: Entry, used: Mapping[str, Amount] | None = None) -> None:
         """Hand over a line that rides on the next commit, of whatever run. Raises StoreError from a fenced attempt."""
-        self._hand_over(_Handed(entry, None, used))
+        self._hand_over((entry.run, entry.attempt), lambda tx: tx.write((entry,), used))
 
     def settle(self, entry: Entry, receipt: Receipt | None, used: Mapping[str, Amount] | None = None) -> None:
         """Record an outcome, and the receipt with it; rides on the next commit."""
-        self._hand_over(_Handed(entry, receipt, used))
+        if receipt is None:
+            self.note(entry, used)
+            return
 
-    def _hand_over(self, handed: _Handed) -> None:
-        entry = handed.entry
+        def work(tx: Transaction) -> None:
+            tx.write((entry,), used)
+            tx.put_receipt(receipt)
+
         with self._lock:
-            if (entry.run, entry.attempt) in self._fenced:
-                raise StoreError(f"a later attempt owns the run `{entry.run}`", hint="stop this one")
-            self._handed.append(handed)
-            if handed.receipt is not None:
-                self._handed_receipts[handed.receipt.key] = handed.receipt
+            self._hand_over((entry.run, entry.attempt), work)
+            self._handed_receipts[receipt.key] = receipt
+
+    def _hand_over(self, place: tuple[str, int], work: Callable[[Transaction], None], rows: bool = False) -> None:
+        with self._lock:
+            if place in self._fenced:
+                raise StoreError(f"a later attempt owns the run `{place[0]}`", hint="stop this one")
+            self._handed.append((place, work))
+            self._handed_rows = self._handed_rows or rows
+
+    def _settle_rows(self) -> None:
+        """Let who reads a run's row see what was handed over."""
+        if self._handed_rows:
+            self.flush()
 
     def reserve(self, reservation: Reservation) -> KeyTaken | Fence | None:
         """Take key, approval and journal line together; None where it was taken. Commits what was handed over."""
@@ -194,7 +207,7 @@ class SqliteStore:
 
     def used(self, run: str) -> Mapping[str, Amount]:
         """The last stored budget snapshot of a run."""
-        found = self._one(_USED, (run,))
+        found = self._one(SELECT_USED, (run,))
         return {} if found is None else used_from_json(found[0])
 
     # --- waiting for a person ------------------------------------------------------------------------------
@@ -230,6 +243,8 @@ class SqliteStore:
 
     def withdraw(self, run: str, by: str) -> Sequence[str]:
         """Close the open bundles of a run that was cancelled or ended; their references."""
+        if not self.list_bundles(run, BundleState.OPEN):
+            return ()
         return self._write(lambda tx: bundles.withdraw(tx, run, by))
 
     def add_grant(self, grant: GrantRow, entries: Sequence[Entry]) -> None:
@@ -310,6 +325,7 @@ class SqliteStore:
                 raise
             self._fenced |= fenced
             self._handed.clear()
+            self._handed_rows = False
             self._handed_receipts.clear()
             if self._lines - self._anchored >= ANCHOR_LINES:
                 self.anchor()
@@ -318,17 +334,13 @@ class SqliteStore:
     def _write_handed(self, tx: Transaction) -> set[tuple[str, int]]:
         """Write what was handed over; lines of attempts that a later one has fenced are dropped, and told."""
         fenced: set[tuple[str, int]] = set()
-        for handed in self._handed:
-            place = (handed.entry.run, handed.entry.attempt)
+        for place, work in self._handed:
             if place in fenced:
                 continue
             try:
-                tx.write((handed.entry,), handed.used)
+                work(tx)
             except StoreError:
                 fenced.add(place)
-                continue
-            if handed.receipt is not None:
-                tx.put_receipt(handed.receipt)
         return fenced
 
     def _roll_back(self) -> None:

@@ -26,6 +26,8 @@ __all__ = [
     "RUN_COLUMNS",
     "SCHEMA",
     "SCHEMA_VERSION",
+    "SELECT_RUN",
+    "SELECT_USED",
     "SEQ_BITS",
     "Row",
     "SQLValue",
@@ -191,6 +193,17 @@ _encode = msgspec.json.Encoder().encode
 _SEQ_MASK = (1 << SEQ_BITS) - 1
 _EVENTS = {event.value: event for event in Event}
 _STATES = {state.value: state for state in State}
+
+SELECT_RUN = (
+    "SELECT id, contract, version, digest, principal, created_at, status, attempt, owner, document, ending, caller_key"
+    " FROM runs JOIN run_documents USING (number)"
+)
+
+SELECT_USED = (
+    "SELECT used FROM entries, (SELECT number FROM runs WHERE id = ?) "
+    f"WHERE entries.id > number << {SEQ_BITS} AND entries.id < (number + 1) << {SEQ_BITS} AND used IS NOT NULL "
+    "ORDER BY entries.id DESC LIMIT 1"
+)
 
 
 def verdict_json(verdict: Verdict | None) -> bytes:

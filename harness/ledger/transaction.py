@@ -127,8 +127,9 @@ class Transaction:
         )
         self._db.execute("INSERT INTO run_documents VALUES (?, ?, ?)", (cursor.lastrowid, row.document, row.ending))
 
-    def finish_run(self, row: RunRow) -> None:
-        """Status, owner, document and ending of a run, from its own attempt only. Raises Fenced."""
+    def finish_run(self, row: RunRow, entries: Sequence[Entry]) -> None:
+        """The last lines, then status, owner, document and ending, from the run's own attempt only. Raises Fenced."""
+        self.write(entries)
         number = self._owned(row.id, row.attempt).number
         self._db.execute("UPDATE runs SET status = ?, owner = ? WHERE number = ?", (row.status, row.owner, number))
         self._db.execute(

@@ -101,7 +101,11 @@ class Corridor:
         now = state.clock.now()
         row = new_row(self._parts, self._terms, caller_key=key, snippet=snippet, now=now)
         created = {"contract": contract.contract, "version": contract.version, "digest": effective.digest}
-        stored = self._parts.store.create_run(row, [fact_entry(state.where(0), "run_created", now, created)])
+        lines = [fact_entry(state.where(0), "run_created", now, created)]
+        if not key:
+            state.journal.begin(row, lines)
+            return row
+        stored = self._parts.store.create_run(row, lines)
         if stored.id != row.id:
             raise SameRun(stored)
         return stored
@@ -185,7 +189,8 @@ class Corridor:
         self._stop(record.ending)
         if self._is_taken():
             return self._observe(record)
-        self._state.journal.flush()
+        if any(call.durable for call in record.calls):
+            self._state.journal.flush()
         self._stop(self._weigh(record))
         if self._ending is None:
             stop = await self._assessor.assess(record)
@@ -258,8 +263,7 @@ class Corridor:
 
     def _is_taken(self) -> bool:
         """Whether a later attempt, or a person who cancelled it from elsewhere, owns the run."""
-        row = self._parts.store.run(self.id)
-        return row is not None and row.attempt != self._state.attempt
+        return self._parts.store.attempt(self.id) not in (0, self._state.attempt)
 
     def _snippet(self, checked: Checked, memory: Memory) -> Snippet:
         return Snippet(

@@ -92,7 +92,10 @@ class Finisher:
     def _close(self, result: RunResult, status: str, iteration: int) -> None:
         row = replace(self._row, status=status, owner="", ending=canonical(result.to_json()))
         lines = [self._fact(iteration, "delivery", dict(each)) for each in result.deliveries]
-        self._run.parts.store.finish(row, lines)
+        if status == "paused":
+            self._run.parts.store.finish(row, lines)
+        else:
+            self._run.journal.end(row, lines)
 
     def _with_head(self, result: RunResult) -> RunResult:
         return replace(result, audit_head=self._run.parts.store.audit_head())

@@ -83,9 +83,9 @@ class Watchdog:
         if now < self._next_fence:
             return
         self._next_fence = now + FENCE_SECONDS
-        row = run.parts.store.run(run.id)
-        if row is not None and row.attempt != run.attempt:
-            detail = f"attempt {row.attempt} owns the run, this was attempt {run.attempt}"
+        attempt = run.parts.store.attempt(run.id)
+        if attempt not in (0, run.attempt):
+            detail = f"attempt {attempt} owns the run, this was attempt {run.attempt}"
             self._stop(Ending(Outcome.UNRESOLVED, ReasonCode.CANCELLED, detail, (("by", "fence"),)))
 
     def _wall_over(self) -> None:
