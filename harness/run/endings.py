@@ -1,17 +1,21 @@
 """Endings that come from outside a snippet: a spent budget, a box that is gone."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from harness.core.budget import Dimension, Shortage
 from harness.core.bundle import Bundle
 from harness.core.ending import Ending, Outcome, ReasonCode
+from harness.core.errors import HostileInput
 from harness.core.ports import BoxExit, ExitKind
 from harness.ledger.replay import Divergence
 from harness.run.record import CallRecord
 from harness.run.state import RunState
 
-__all__ = ["diverged", "exhausted", "lost_box", "paused", "waiting_under"]
+__all__ = ["Loss", "diverged", "exhausted", "lost_box", "paused", "waiting_under"]
+
+TRUNCATED = "truncated"
+"""The gateway's word for a stream that ended inside a frame."""
 
 
 def exhausted(short: Shortage) -> Ending:
@@ -20,14 +24,37 @@ def exhausted(short: Shortage) -> Ending:
     return Ending(Outcome.REJECTED, ReasonCode.BUDGET_EXHAUSTED, str(short), data)
 
 
-def lost_box(exit_: BoxExit | None, run: RunState) -> Ending:
-    """The ending for a box that is gone, by what the host saw of its exit."""
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What the host saw of a box that went away without a result."""
+
+    exit: BoxExit | None
+    """None where there never was one."""
+    broken: HostileInput | None = None
+    """The rule of the wire that it broke, if any."""
+    short: Shortage | None = None
+    """A measured limit that its last reading is over, if any."""
+
+
+TORN = frozenset({ExitKind.OUT_OF_MEMORY, ExitKind.KILLED_BY_OTHERS, ExitKind.CRASHED})
+"""Ends that may come in the middle of a frame: then the torn frame is no forgery."""
+
+
+def lost_box(loss: Loss, run: RunState) -> Ending:
+    """The ending for a box that is gone: out of memory, out of another limit, killed, crashed, or a broken rule."""
+    exit_, broken = loss.exit, loss.broken
     detail = exit_.detail if exit_ is not None else "the box was never there"
     kind = exit_.kind if exit_ is not None else ExitKind.CRASHED
+    if broken is not None and not (broken.code == TRUNCATED and kind in TORN):
+        data = (("code", broken.code), ("head", broken.head.hex()))
+        message = f"the box broke the wire's rules: {broken.message}"
+        return Ending(Outcome.REJECTED, ReasonCode.POLICY_REFUSED, message, data)
     if kind is ExitKind.OUT_OF_MEMORY:
         limit = run.budget.limit(Dimension.MEMORY_MB)
         data = (("dimension", "memory_mb"), ("limit", str(limit)))
         return Ending(Outcome.REJECTED, ReasonCode.BUDGET_EXHAUSTED, f"memory_mb: limit {limit}, {detail}", data)
+    if loss.short is not None:
+        return exhausted(loss.short)
     if kind is ExitKind.KILLED_BY_OTHERS:
         return Ending(Outcome.REJECTED, ReasonCode.KILLED, detail, (("by", "others"),))
     return Ending(Outcome.REJECTED, ReasonCode.BOX_LOST, detail or "the box ended without a result")

@@ -8,7 +8,7 @@ import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.core.budget import Dimension, Metered
+from harness.core.budget import Dimension, Metered, Shortage
 from harness.core.call import Answer, Json
 from harness.core.ending import Ending, Outcome, ReasonCode
 from harness.core.errors import EnvironmentUnavailable, HostileInput
@@ -17,7 +17,7 @@ from harness.gateway.messages import CallFrame, Failed, Hello, Idle, Print, Resu
 from harness.gateway.server import Connection, attach
 from harness.gateway.session import Session, WireLimits
 from harness.language.check import Checked
-from harness.run.endings import exhausted, lost_box, paused
+from harness.run.endings import Loss, exhausted, lost_box, paused
 from harness.run.entries import fact_entry
 from harness.run.guard import Guard
 from harness.run.history import ended_facts
@@ -187,36 +187,26 @@ class Iteration:
         if self._connection is not None:
             self._connection.close()
         exit_: BoxExit | None = None
+        short: Shortage | None = None
         if self._box is not None:
-            watchdog.read(self._box)
+            short = watchdog.read(self._box)
             exit_ = await self._box.close()
             self.record.usage = self._box.usage()
             self.record.exit = exit_
         if self._people is not None:
             self._people.cancel()
         await self.desk.close()
-        self._explain(exit_)
+        self._explain(exit_, short)
         record, run = self.record, self._run
         record.calls = self.desk.records
         record.printed, record.printed_bytes = self._printed.text, self._printed.bytes
         record.ended_at = run.clock.now()
         run.journal.note(self._fact("iteration_ended", ended_facts(record, self.desk.pausing)))
 
-    def _explain(self, exit_: BoxExit | None) -> None:
+    def _explain(self, exit_: BoxExit | None, short: Shortage | None) -> None:
         """A box that went away without a result: say why, from what the host saw."""
-        if self._ended or self.record.ending is not None:
-            return
-        if self._lost is not None:
-            self._set_ending(
-                Ending(
-                    Outcome.REJECTED,
-                    ReasonCode.POLICY_REFUSED,
-                    f"the box broke the wire's rules: {self._lost.message}",
-                    (("code", self._lost.code), ("head", self._lost.head.hex())),
-                )
-            )
-            return
-        self._set_ending(lost_box(exit_, self._run))
+        if not self._ended and self.record.ending is None:
+            self._set_ending(lost_box(Loss(exit_, self._lost, short), self._run))
 
     # --- what the gateway hears ----------------------------------------------------------------------------
 

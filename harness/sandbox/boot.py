@@ -113,7 +113,10 @@ def limits(spec: SandboxSpec, walls: Walls) -> dict[str, int]:
         "STACK": STACK_BYTES,
         "MEMLOCK": 0,
     }
-    if not walls.own_kernel:
+    if walls.own_kernel:
+        # It counts every thread that could run as running: only a limit for all of them together means the same.
+        held["CPU"] *= spec.pids
+    else:
         held |= {"MSGQUEUE": 0, "SIGPENDING": spec.pids}
     if walls.own_user:
         held["NPROC"] = spec.pids

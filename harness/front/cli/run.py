@@ -29,7 +29,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 class Submission:
     """What the command was asked to run."""
 
-    def __init__(self, contract: Path, source: str, inputs: dict[str, Any], key: str = "") -> None:
+    def __init__(self, contract: Path | dict[str, Any], source: str, inputs: dict[str, Any], key: str = "") -> None:
         self.contract = contract
         self.source = source
         self.inputs = inputs

@@ -1,0 +1,1 @@
+"""`harness selftest`: tries the opposite of every wall inside live boxes."""
