@@ -14,6 +14,7 @@ SUBPROCESS_FILES = {
 }
 SOCKET_FILES = {
     "harness/approvals/announce.py",
+    "harness/front/selftest/machine.py",
     "harness/gateway/server.py",
     "harness/sandbox/bubblewrap.py",
     "harness/sandbox/docker_box.py",

@@ -46,7 +46,7 @@ class Own:
     """A probe that has a box of its own, and how that box's run must end."""
 
     function: str
-    """In `box/ends.py` or `box/channel.py`."""
+    """In `box/snippet_ends.py` or `box/snippet_channel.py`."""
     reasons: Mapping[ReasonCode, str]
     """Reasons that count as held → what the detail or the wire's code must hold; empty: anything."""
     values: tuple[object, ...] = ()

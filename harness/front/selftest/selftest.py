@@ -301,7 +301,7 @@ def _call(file: str, function: str) -> str:
 
 @cache
 def _text(file: str) -> str:
-    return importlib.resources.files("harness.front.selftest.box").joinpath(f"{file}.py").read_text("utf-8")
+    return importlib.resources.files("harness.front.selftest.box").joinpath(f"snippet_{file}.py").read_text("utf-8")
 
 
 @cache

@@ -9,7 +9,7 @@ from harness.front.selftest.probe import Own
 __all__ = ["CHANNEL", "ENDS", "SHARED", "TRIES"]
 
 SHARED = ("network", "host", "rights", "exhaustion")
-"""Files of `box/` whose probes share one box: they look, ask, and give back."""
+"""Files `box/snippet_….py` whose probes share one box: they look, ask, and give back."""
 
 EXHAUSTED = ReasonCode.BUDGET_EXHAUSTED
 BROKEN = ReasonCode.POLICY_REFUSED
