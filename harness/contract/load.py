@@ -18,6 +18,7 @@ from harness.contract.policy import Policy
 from harness.contract.rules import contract_faults
 from harness.contract.salvage import salvage
 from harness.contract.sections import Section, Whole
+from harness.contract.todo import todo_faults
 from harness.contract.tool import ToolContract
 from harness.contract.yaml_text import parse_yaml
 from harness.core.canonical import canonical
@@ -55,16 +56,19 @@ def inspect_contract(
     """
     document = read_document(source)
     _check_texts(document)
+    todo = todo_faults(document)
     try:
         contract = _validated(Contract, document)
     except ValidationError as error:
-        faults = model_faults(error, Contract, document.places, BINDINGS)
+        left = {fault.place for fault in todo}
+        shape = model_faults(error, Contract, document.places, BINDINGS)
+        faults = [*todo, *(each for each in shape if each.place not in left)]
         rest = salvage(document.values, error)
         if rest is not None:
             sound = rest.contract.with_places(document.places)
             faults += [each for each in (*contract_faults(sound, tools), *further(sound)) if rest.tells(each)]
         return None, faults
-    return contract, [*contract_faults(contract, tools), *further(contract)]
+    return contract, [*todo, *contract_faults(contract, tools), *further(contract)]
 
 
 def load_policy(source: Path | str | Mapping[str, Any]) -> Policy:
