@@ -15,7 +15,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("harness.front.cli.init:init", "Write a host file, a tool, a contract and a snippet to start from."),
     "check": ("harness.front.cli.check:check", "Report every fault of a contract, and of a snippet under it."),
     "run": ("harness.front.cli.run:run", "Run a snippet under a contract."),
-    "contract": ("harness.front.cli.contract:contract", "Explain contracts."),
+    "contract": ("harness.front.cli.contract:contract", "Make, explain and lint contracts."),
     "tools": ("harness.front.cli.tools:tools", "List, show, scan, admit and try the tools of a host."),
     "mcp": ("harness.front.cli.mcp:mcp", "Serve contracts to an agent's MCP client."),
     "audit": ("harness.front.cli.audit:audit", "Verify the audit chain."),
