@@ -9,11 +9,11 @@ import structlog
 __all__ = ["LEVEL_VARIABLE", "configure"]
 
 LEVEL_VARIABLE = "HARNESS_LOG"
-"""Environment variable with the least level that is shown: `debug`, `info`, `warning` (where nothing is said), `error`."""
+"""Environment variable with the least level that is shown: `debug`, `info`, `warning` (the default), `error`."""
 
 
 def configure() -> None:
-    """Set structlog up for a command. Called once, by the front door; a program that embeds the harness sets its own."""
+    """Set structlog up for a command. Called by the front door; a program that embeds the harness sets up its own."""
     level = logging.getLevelNamesMapping().get(os.environ.get(LEVEL_VARIABLE, "warning").upper(), logging.WARNING)
     terminal = sys.stderr.isatty()
     structlog.configure(

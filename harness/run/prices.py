@@ -1,6 +1,6 @@
 """What a model's tokens cost, from a kept table of prices: exact decimals, and never free by accident.
 
-The table comes with the package `genai-prices`; nothing is fetched. It is loaded on first use: that takes half a second.
+The table comes with the package `genai-prices`; nothing is fetched. Loading it takes half a second, on first use.
 """
 
 import importlib

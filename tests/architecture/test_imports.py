@@ -4,6 +4,7 @@ import ast
 import sys
 
 import pytest
+
 from tests.architecture.source import ROOT, imports, modules, name, tree
 
 SUBPROCESS_FILES = {

@@ -1,4 +1,4 @@
-"""The loop ends by contract: on success, on a stop condition, when it is stuck, and at the backstop whatever happens."""
+"""The loop ends by contract: on success, on a stop condition, when it is stuck, and at the backstop in any case."""
 
 import asyncio
 
