@@ -1,0 +1,127 @@
+"""Serving: on standard input and output, or over HTTP with verified principals."""
+
+import asyncio
+import contextlib
+import signal
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import uvicorn
+from mcp.server.auth.settings import AuthSettings
+from mcp.server.stdio import stdio_server
+from mcp.server.transport_security import TransportSecuritySettings
+from pydantic import AnyHttpUrl
+
+from harness.api import Harness
+from harness.contract.principal import Principal
+from harness.front.mcp.access import load_access
+from harness.front.mcp.server import Face, Make, build_server
+
+__all__ = ["HttpPlace", "Offering", "serve_http", "serve_stdio"]
+
+MAX_BODY_BYTES = 8 << 20
+"""Of one request: as much as a frame to the box may hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offering:
+    """What is served."""
+
+    contracts: Iterable[Path]
+    host_file: Path
+    policy: Path | None
+    backend: str
+    prefix: str
+
+    def make(self) -> Make:
+        """Harnesses of this host, one for each principal."""
+
+        def made(principal: Principal | None) -> Harness:
+            harness = Harness.from_file(self.host_file, policy=self.policy, backend=self.backend)
+            if principal is not None:
+                harness.principal = principal
+            return harness
+
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class HttpPlace:
+    """Where, and for whom."""
+
+    host: str
+    port: int
+    """0 takes a free one."""
+    access: Path | None
+    """The access file; None serves everybody who reaches it as the user of this process."""
+    url: str = ""
+    """The address that clients use, where a proxy stands before it."""
+
+
+async def serve_stdio(offering: Offering) -> None:
+    """Serve one client until it closes its end, or a signal comes."""
+    face = Face(offering.make(), offering.contracts, offering.prefix, verified=False)
+    face.served()  # what is wrong with the host is said before a client waits
+    server = build_server(face, version("execution-harness"))
+    loop, work = asyncio.get_running_loop(), asyncio.current_task()
+    assert work is not None
+    loop.add_signal_handler(signal.SIGTERM, work.cancel)
+    try:
+        async with stdio_server() as (read, write):
+            with contextlib.suppress(asyncio.CancelledError):
+                await server.run(read, write, server.create_initialization_options())
+    finally:
+        loop.remove_signal_handler(signal.SIGTERM)
+        await face.close()
+
+
+async def serve_http(offering: Offering, place: HttpPlace) -> None:
+    """Serve until a signal comes. Says the address on standard error."""
+    verifier = load_access(place.access) if place.access is not None else None
+    face = Face(offering.make(), offering.contracts, offering.prefix, verified=verifier is not None)
+    if verifier is None:
+        face.served()
+    else:
+        await offering.make()(None).close()  # what is wrong with the host is said before a client comes
+    server = build_server(face, version("execution-harness"))
+    config = uvicorn.Config("", host=place.host, port=place.port, log_level="warning", access_log=False)
+    listening = config.bind_socket()
+    port = listening.getsockname()[1]
+    address = place.url or f"http://{place.host}:{port}/mcp"
+    issuers = [each.issuer for each in verifier.access.issuers] if verifier is not None else []
+    auth = AuthSettings(
+        issuer_url=AnyHttpUrl(issuers[0] if issuers else address),
+        resource_server_url=AnyHttpUrl(address),
+        validate_token_resource=False,  # the verifier itself asks for the audience
+    )
+    config.app = server.streamable_http_app(
+        host=place.host,
+        max_request_body_size=MAX_BODY_BYTES,
+        auth=auth if verifier is not None else None,
+        token_verifier=verifier,
+        transport_security=_hosts(place, port),
+    )
+    print(f"serving MCP at {address}", file=sys.stderr, flush=True)
+    try:
+        await uvicorn.Server(config).serve(sockets=[listening])
+    finally:
+        listening.close()
+        await face.close()
+
+
+def _hosts(place: HttpPlace, port: int) -> TransportSecuritySettings:
+    """Names that may stand in `Host` and `Origin`: a page in a browser must not reach a server on this machine."""
+    names = {
+        place.host,
+        *(("localhost", "127.0.0.1", "[::1]") if place.host in ("127.0.0.1", "::1", "localhost") else ()),
+    }
+    hosts = [f"{name}:{port}" for name in sorted(names)]
+    origins = [f"{scheme}://{each}" for scheme in ("http", "https") for each in hosts]
+    if place.url:
+        scheme, _, rest = place.url.partition("://")
+        hosts.append(rest.partition("/")[0])
+        origins.append(f"{scheme}://{hosts[-1]}")
+    return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
