@@ -1,7 +1,7 @@
 """The call: one frozen record that walks down the corridor once, and the words that describe it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -106,6 +106,28 @@ class Call:
     """1-based count of equal (lineage, origin, content) over all tasks of an iteration: what a `derived` key counts by,
     so that a repair which moves a call to another task meets the same key. 0: take `occurrence`."""
 
-    def moved(self, event: Event) -> "Call":
-        """The call after `event`. Raises IllegalTransition."""
-        return replace(self, state=advance(self.state, event))
+    def moved(self, *events: Event) -> "Call":
+        """The call after these events, one after the other. Raises IllegalTransition."""
+        state = self.state
+        for event in events:
+            state = advance(state, event)
+        # Built in one go: `replace` costs twice as much, and every call moves three times.
+        return Call(
+            self.id,
+            self.run,
+            self.lineage,
+            self.iteration,
+            self.attempt,
+            self.origin,
+            self.task,
+            self.tool,
+            self.arguments,
+            self.content,
+            self.occurrence,
+            self.received_at,
+            self.digest,
+            self.key,
+            self.effect,
+            state,
+            self.ordinal,
+        )

@@ -54,7 +54,7 @@ def _careful(value: Any) -> bytes:
 
 
 def _plain_sailing(value: Any, room: int) -> bool:
-    """Whether the C encoder writes `value` exactly as RFC 8785 does: no float, no odd key, no odd type, not deep.
+    """Whether the C encoder writes `value` exactly as RFC 8785 does: no odd number, key or type, not deep.
 
     Arguments of ordinary calls are such; it spares them 5 of 6 µs.
     """
@@ -63,6 +63,9 @@ def _plain_sailing(value: Any, room: int) -> bool:
         return True
     if kind is int:
         return bool(value.bit_length() < 10_000)
+    if kind is float:
+        # Where both write the shortest digits with a point; outside they place it differently, `1.0` and `1`.
+        return bool(1e-4 <= abs(value) < 1e15 and value % 1)
     if room == 0:
         return False
     if kind is dict:

@@ -29,4 +29,4 @@ class SystemClock:
 
 def utc_text(seconds: float) -> str:
     """RFC 3339 in UTC with microseconds, `2026-01-02T03:04:05.000006Z`."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

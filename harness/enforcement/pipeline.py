@@ -35,6 +35,8 @@ class Decided:
     """The stored outcome that answers this one (code `receipt`); masks are still to be laid over it."""
     approval: str = ""
     """Id of the approval or grant that the reservation consumes."""
+    text: bytes = b""
+    """The canonical arguments, merged; empty where they did not fit."""
     again: bool = False
     """True where a call whose ending is unknown is made once more, under its old key."""
 
@@ -87,7 +89,7 @@ def _decide(compiled: Compiled, stage: _Stage, view: View) -> Decided:
     granted = approval.check(tool, call, view)
     if isinstance(granted, Verdict):
         return Decided(call, granted, tool.request)
-    return Decided(call, ALLOW, tool.request, approval=granted, again=known.again)
+    return Decided(call, ALLOW, tool.request, "", None, granted, merged.canonical, known.again)
 
 
 def _identified(tool: ToolFacts, call: Call, merged: arguments.Merged) -> Call:

@@ -57,16 +57,19 @@ class Executor:
         """
         results = self._results_of(tool)
         attempt = Attempt(call, tool.function, tool.is_async, tool.decode, results, limits.timeout_s)
-        repeats = Repeats(tool.contract.retry, limits.until, self._clock, on_retry, results)
+
+        def repeats() -> Repeats:
+            return Repeats(tool.contract.retry, limits.until, self._clock, on_retry, results)
+
         if not tool.contract.inline:
-            return _Pending(lambda: self._follow(attempt, self._run(attempt), repeats))
+            return _Pending(lambda: self._follow(attempt, self._run(attempt), repeats()))
         context = copy_context()
         first = step(attempt.run_async(), context) if attempt.is_async else context.run(attempt.run_sync)
         if not isinstance(first, Judged):
             rest = first
-            return _Pending(lambda: self._follow(attempt, self._in_task(attempt, rest, context), repeats))
+            return _Pending(lambda: self._follow(attempt, self._in_task(attempt, rest, context), repeats()))
         judged = first
-        return _Pending(lambda: self._repeat(attempt, judged, repeats)) if judged.retry else judged.outcome
+        return _Pending(lambda: self._repeat(attempt, judged, repeats())) if judged.retry else judged.outcome
 
     async def reconcile(self, tool: Tool, call: Call, limits: Deadline, *, ended: bool) -> Outcome:
         """Ask the tool what became of `call`: PROVE_DONE, PROVE_NOT_DONE, or LOSE where that is still not known.

@@ -56,6 +56,7 @@ class Desk:
     def _consider(self, record: CallRecord) -> None:
         decided = decide(self._run.compiled, record.call, self._view)
         record.call, record.verdict, record.request = decided.call, decided.verdict, decided.request
+        record.text = decided.text
         decision = decided.verdict.decision
         if decision is Decision.ALLOW:
             self._allow(record, decided)
@@ -116,10 +117,13 @@ class Desk:
         if short is not None:
             self._deny(record, budget_exhausted(short, record.request))
             return
-        record.call = record.call.moved(Event.RESERVE)
-        if record.call.effect is not Effect.READ and not self._take(record, decided):
-            return
-        record.call = record.call.moved(Event.DISPATCH)
+        if record.call.effect is Effect.READ:
+            record.call = record.call.moved(Event.RESERVE, Event.DISPATCH)
+        else:
+            record.call = record.call.moved(Event.RESERVE)
+            if not self._take(record, decided):
+                return
+            record.call = record.call.moved(Event.DISPATCH)
         self._run.in_flight(record.call)
         outcome = self._begin(record)
         if record.guarded:
@@ -261,7 +265,7 @@ class Desk:
         self._seat.answer(record.wire_id, answer, record.ended_at)
 
     def _arguments(self, record: CallRecord) -> bytes:
-        return self._run.arguments_json(record.call)
+        return record.text or self._run.arguments_json(record.call)
 
     def _exhausted(self, short: Shortage | None) -> None:
         if short is not None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from harness.core.budget import Amount
 from harness.core.call import Answer, Call, Json
@@ -32,6 +33,19 @@ def cost_json(cost: Mapping[str, Amount]) -> dict[str, Json]:
     return {name: amount if isinstance(amount, int | float) else str(amount) for name, amount in cost.items()}
 
 
+def _cost_text(cost: Mapping[str, Amount]) -> bytes:
+    """The canonical cost; most calls cost the same few whole numbers."""
+    items = tuple(cost.items())
+    if all(type(amount) is int for _, amount in items):
+        return _whole_cost(items)
+    return canonical(cost_json(cost))
+
+
+@lru_cache(maxsize=1_000)
+def _whole_cost(items: tuple[tuple[str, Amount], ...]) -> bytes:
+    return canonical(dict(items))
+
+
 def call_entry(call: Call, event: Event, at: float, told: Told = NOTHING) -> Entry:
     """The line for `call`, which already stands in the state after `event`."""
     return Entry(
@@ -53,7 +67,7 @@ def call_entry(call: Call, event: Event, at: float, told: Told = NOTHING) -> Ent
         verdict=told.verdict,
         answer=told.answer,
         released=told.released,
-        cost=canonical(cost_json(told.cost)) if told.cost else b"",
+        cost=_cost_text(told.cost) if told.cost else b"",
         digest=call.digest,
         key=call.key,
     )

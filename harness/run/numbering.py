@@ -50,11 +50,18 @@ class Numbering:
             content=content,
             occurrence=occurrence,
             received_at=run.clock.now(),
+            ordinal=0 if self._recorded else self._next_ordinal(content),
         )
-        known = self._recorded.get(Match.of(call)) if self._recorded else None
+        if not self._recorded:
+            return call
+        known = self._recorded.get(Match.of(call))
         if known is not None:
             return replace(call, id=known.call, ordinal=known.ordinal)
-        ordinal = self._ordinals[content] = self._ordinals.get(content, 0) + 1
+        ordinal = self._next_ordinal(content)
         if call.id in self._taken:
             return replace(call, id=f"{call.id}r{run.attempt}", ordinal=ordinal)
         return replace(call, ordinal=ordinal)
+
+    def _next_ordinal(self, content: str) -> int:
+        ordinal = self._ordinals[content] = self._ordinals.get(content, 0) + 1
+        return ordinal

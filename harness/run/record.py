@@ -21,6 +21,8 @@ class CallRecord:
     wire_id: int
     """The number that the box gave; the answer goes back under it."""
     verdict: Verdict | None = None
+    text: bytes = b""
+    """Its canonical arguments, once they were found to fit."""
     request: Mapping[str, Amount] = field(default_factory=dict)
     """What is reserved for it."""
     cost: dict[str, Amount] = field(default_factory=dict)
