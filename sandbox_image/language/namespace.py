@@ -123,9 +123,13 @@ def _importer(imports: frozenset[str], tools: types.ModuleType) -> Callable[...,
         name: str,
         globals: object = None,
         locals: object = None,
-        fromlist: "tuple[str, ...] | None" = (),
+        fromlist: "Sequence[str] | None" = (),
         level: int = 0,
-    ) -> types.ModuleType:
+    ) -> "types.ModuleType | None":
+        if type(fromlist) is list:
+            # Python's own C code (strptime, strftime): it looks among the loaded modules itself, and gives none away.
+            importlib.import_module(name)
+            return None
         if not fromlist and not level and name in whole:
             return whole[name]
         try:
