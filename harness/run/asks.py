@@ -103,6 +103,12 @@ class Asks:
         said = self.put(call)
         return said.bundle if said is not None and said.bundle.state is BundleState.OPEN else None
 
+    def to_consume(self, call: Call, approval: str) -> str:
+        """What a reservation consumes: nothing where this very call has used its approval before its host died."""
+        said = self.put(call) if approval and call.id in self.redone else None
+        used = said is not None and said.ask.id == approval and said.ask.state is WaitState.USED
+        return "" if used else approval
+
     # --- the fact that the check reads ------------------------------------------------------------------------
 
     def fact(self, call: Call, schema: Mapping[str, Any]) -> ApprovalFact:

@@ -136,7 +136,11 @@ class Desk:
     def _spawn(self, record: CallRecord, work: Coroutine[None, None, None]) -> None:
         task = asyncio.ensure_future(work)
         self._tasks[task] = record
-        task.add_done_callback(self._tasks.pop)
+        task.add_done_callback(self._worked)
+
+    def _worked(self, task: "asyncio.Task[None]") -> None:
+        del self._tasks[task]
+        self._check_quiet()
 
     async def _guarded(self, record: CallRecord, guard: Guard) -> None:
         """One effect between two looks at the invariants; its answer waits for the second."""
@@ -174,7 +178,7 @@ class Desk:
             Reservation(
                 entry=entry,
                 receipt=receipt_for(call, self._run.holder, State.DISPATCHED, entry.at),
-                approval=decided.approval,
+                approval=self._run.asks.to_consume(call, decided.approval),
                 again=decided.again,
                 used=self._run.budget.snapshot(),
             )
@@ -213,7 +217,6 @@ class Desk:
     async def _follow(self, record: CallRecord, pending: Awaitable[Outcome]) -> None:
         outcome = await pending
         self._conclude(record, outcome)
-        self._check_quiet()
 
     def _conclude(self, record: CallRecord, outcome: Outcome) -> None:
         run = self._run

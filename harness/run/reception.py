@@ -7,7 +7,7 @@ from harness.core.budget import Metered
 from harness.core.call import Answer, Call, Effect, Provenance
 from harness.core.ports import Outcome
 from harness.core.state import Event, State
-from harness.core.verdict import Code, Decision, Verdict
+from harness.core.verdict import ALLOW, Code, Decision, Verdict
 from harness.gateway.messages import CallFrame
 from harness.ledger.replay import Recorded
 from harness.run.answers import DO_NOT_RETRY, outcome_answer, value_answer
@@ -18,6 +18,7 @@ from harness.run.guard import Guard
 from harness.run.lost import Finding, as_recorded, find_out, value_unseen, write_off
 from harness.run.numbering import Numbering
 from harness.run.people import People
+from harness.run.questions import ESCALATE, BadQuestion
 from harness.run.quiet import Quiet
 from harness.run.recall import Memory, Recall
 from harness.run.record import CallRecord
@@ -66,6 +67,9 @@ class Reception(Desk):
         if record.call.tool == SLEEP:
             self._sleep(record)
             return
+        if record.call.tool == ESCALATE:
+            self._ask_question(record)
+            return
         earlier = self._recall.earlier(record.call)
         if earlier is not None:
             self._repeat(record, earlier)
@@ -77,6 +81,28 @@ class Reception(Desk):
         if not self._timers.start(record):
             reason = "a sleep takes `seconds`, a number from 0 on"
             self._deny(record, Verdict(Decision.DENY, Code.BAD_ARGUMENTS, (reason,)))
+
+    def _ask_question(self, record: CallRecord) -> None:
+        """A snippet asks: the answer of a person, or the wait for it. It costs a call."""
+        record.call = replace(record.call, effect=Effect.READ)
+        try:
+            chosen = self.people.chosen(record)
+        except BadQuestion as error:
+            self._deny(record, Verdict(Decision.DENY, Code.BAD_ARGUMENTS, (str(error),)))
+            return
+        if chosen is None:
+            record.verdict = Verdict(Decision.ASK, Code.APPROVAL_REQUIRED, ("a person is asked",))
+            self._ask(record)
+        elif chosen.option:
+            record.call = record.call.moved(Event.RESERVE).moved(Event.DISPATCH).moved(Event.RETURN_VALID)
+            record.verdict = ALLOW
+            short = self._charge_refusal(record)
+            self._release(record, Event.RETURN_VALID, value_answer(chosen.option))
+            self._exhausted(short)
+        else:
+            code = Code.APPROVAL_REJECTED if chosen.by else Code.APPROVAL_EXPIRED
+            who = f"`{chosen.by}` chose none of the options" if chosen.by else "nobody answered in time"
+            self._deny(record, Verdict(Decision.DENY, code, (who,)))
 
     def _woken(self, record: CallRecord) -> None:
         record.call = record.call.moved(Event.RESERVE).moved(Event.DISPATCH).moved(Event.RETURN_VALID)
@@ -178,8 +204,14 @@ class Reception(Desk):
             record.call = record.call.moved(Event.ANSWER)
             record.guarded = False
             self._run.journal.note(call_entry(record.call, Event.ANSWER, self._run.clock.now()))
-            self._consider(record)
+            self._start_again(record)
         self._check_quiet()
+
+    def _start_again(self, record: CallRecord) -> None:
+        if record.call.tool == ESCALATE:
+            self._ask_question(record)
+        else:
+            self._consider(record)
 
     def idle(self, waiting: Sequence[int]) -> None:
         """The box says that it can only wait for these answers."""
@@ -214,6 +246,8 @@ class Reception(Desk):
             self._seat.quiet()
 
     def _is_quiet(self) -> bool:
+        if self.closed:
+            return False
         return bool(self.waiting) and len(self.owed) - len(self._timers) == len(self.waiting) and not self._tasks
 
     async def close(self) -> None:
