@@ -121,6 +121,8 @@ class RunResult:
     audit_head: str = ""
     charges: Sequence[Mapping[str, Json]] = ()
     """The agent's own uses of models: `iteration`, `model`, `tokens`, `cost_usd`, `table` (of prices, with version)."""
+    questions: Sequence[Mapping[str, Json]] = ()
+    """What people were asked and have answered: `question`, `options`, `proposed`, `asked`, `answer`, `by`, `at`."""
     notes: Sequence[str] = ()
     """Sentences for people: which backend ran it, what could not be measured."""
 
@@ -191,6 +193,7 @@ class RunResult:
                 for name, usage in self.budget.items()
             },
             "spending": self.spending(),
+            "questions": [dict(each) for each in self.questions],
             "deliveries": [dict(delivery) for delivery in self.deliveries],
             "audit_head": self.audit_head,
             "notes": list(self.notes),

@@ -26,10 +26,6 @@ class Later:
     verb: str = "are"
 
 
-def _escalations(contract: Contract) -> Iterator[str]:
-    yield from (f"escalate[{index}]" for index, _ in enumerate(contract.escalate))
-
-
 def _destinations(contract: Contract) -> Iterator[str]:
     for index, each in enumerate(contract.destination):
         if each.kind != FILE or each.format not in (Form.JSON, Form.JSONL):
@@ -58,7 +54,6 @@ def _output_model(contract: Contract) -> Iterator[str]:
 
 
 LATER: tuple[Later, ...] = (
-    Later("escalations", _escalations, "leave the escalation out"),
     Later("this kind of destination", _destinations, "write `file:PATH` with the format json or jsonl", "is"),
     Later("notifications", _notifications, "leave `notify` out"),
     Later("retention", _retention, "leave `retention` out, and remove files yourself", "is"),

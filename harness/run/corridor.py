@@ -4,7 +4,7 @@ One instance is one run on one host. Rooms hold the rules; this file holds the o
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from structlog.contextvars import bound_contextvars
@@ -21,6 +21,7 @@ from harness.registry.catalog import stubs
 from harness.report import RunResult
 from harness.run.assessor import Assessor
 from harness.run.checks import Checker
+from harness.run.conditions import Conditions
 from harness.run.doubts import Doubts
 from harness.run.endings import exhausted, waiting_under
 from harness.run.entries import fact_entry
@@ -62,6 +63,7 @@ class Corridor:
         self._checker = Checker(self._state)
         self._assessor = Assessor(self._state, self._checker)
         self._guard = Guard(self._checker)
+        self._conditions = Conditions(self._state, self._checker, self._assessor)
         self._iterations: list[IterationRecord] = []
         self._ending: Ending | None = None
         self._result: RunResult | None = None
@@ -138,7 +140,7 @@ class Corridor:
         if self._ending is not None:
             return self._observe(None)
         checked = self.check(source)
-        self._stop(await self._assessor.preconditions(self._calls()) or self._checks_cost())
+        self._stop(await self._blocked(self._calls()) or self._checks_cost())
         if self._ending is not None or not self._spend_iteration():
             return self._observe(None)
         memory = Memory(repair=self._lineages.begin(self._iterations, continues, fresh_reads))
@@ -159,7 +161,7 @@ class Corridor:
             return
         checked = self.check(live.source)
         made = past.calls.get(live.number, [])
-        stopped = await self._assessor.preconditions([call_record(each) for each in made])
+        stopped = await self._blocked([call_record(each) for each in made])
         if stopped is not None:
             self._stop(stopped)
             return
@@ -174,6 +176,7 @@ class Corridor:
         snippet = json.loads(resumed.row.document).get("snippet")
         if last is not None:
             await self._assessor.propose(last.number, last.output)
+            self._stop(self._escalate())
         elif not self._iterations and snippet:
             await self.iterate(snippet)
 
@@ -194,8 +197,17 @@ class Corridor:
         self._stop(self._weigh(record))
         if self._ending is None:
             stop = await self._assessor.assess(record)
-            self._stop(self._checks_cost() or stop)
+            self._stop(self._checks_cost() or self._escalate() or stop)
         return self._observe(record)
+
+    async def _blocked(self, calls: Sequence[CallRecord]) -> Ending | None:
+        """The ending where a precondition does not pass, or a person is asked about it."""
+        stopped = await self._assessor.preconditions(calls)
+        return self._conditions.escalate(len(self._iterations), stopped) if stopped is not None else None
+
+    def _escalate(self) -> Ending | None:
+        """The ending where a named condition holds after a proposal that is no success."""
+        return None if self._is_success() else self._conditions.escalate(len(self._iterations))
 
     async def attempt(self, source: str) -> Observation:
         """As `iterate`, for a loop: a snippet that the language refuses is an observation, and costs an iteration."""

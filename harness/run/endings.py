@@ -12,8 +12,10 @@ from harness.ledger.replay import Divergence
 from harness.run.record import CallRecord
 from harness.run.state import RunState
 
-__all__ = ["Loss", "diverged", "exhausted", "lost_box", "paused", "waiting_under"]
+__all__ = ["Loss", "diverged", "escalated", "exhausted", "lost_box", "paused", "waiting_under"]
 
+ASKING = "harness.escalate"
+"""The tool of a snippet that asks a person."""
 TRUNCATED = "truncated"
 """The gateway's word for a stream that ended inside a frame."""
 
@@ -67,6 +69,9 @@ def diverged(found: Divergence) -> Ending:
 
 def paused(waiting: Collection[CallRecord], bundles: Sequence[Bundle]) -> Ending:
     """The ending, for today, of a run that waits for a person."""
+    questions = [str(record.call.arguments.get("question", "")) for record in waiting if record.call.tool == ASKING]
+    if questions and len(questions) == len(waiting):
+        return escalated(questions, bundles)
     tools = ", ".join(sorted({record.call.tool for record in waiting}))
     references = ", ".join(bundle.reference for bundle in bundles)
     detail = f"{len(waiting)} call(s) wait for a person under {references}: {tools}; nothing of them has run"
@@ -77,6 +82,14 @@ def paused(waiting: Collection[CallRecord], bundles: Sequence[Bundle]) -> Ending
         detail,
         (("references", ",".join(bundle.reference for bundle in bundles)), ("calls", calls)),
     )
+
+
+def escalated(questions: Sequence[str], bundles: Sequence[Bundle]) -> Ending:
+    """The ending, for today, of a run that has put a question to a person."""
+    asked = "; ".join(" ".join(each.split())[:200] for each in questions)
+    references = ",".join(bundle.reference for bundle in bundles)
+    detail = f"asked under {references.replace(',', ', ')}: {asked}"
+    return Ending(Outcome.UNRESOLVED, ReasonCode.ESCALATED, detail, (("references", references),))
 
 
 def waiting_under(ending: Ending, references: Sequence[str]) -> Ending:

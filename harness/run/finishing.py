@@ -84,6 +84,7 @@ class Finisher:
             checks=[each.to_json() for each in self._checker.results],
             budget=run.budget.report(),
             charges=run.charges,
+            questions=run.questions,
             deliveries=deliveries,
             audit_head=run.parts.store.audit_head(),
             notes=(f"box: {run.parts.backend.name}",),

@@ -300,7 +300,9 @@ class Iteration:
         if ending is None or self._ended:
             return False
         resumed = self._run.attempt > 1
-        return ending.reason is ReasonCode.PAUSED or (resumed and ending.reason is ReasonCode.ENVIRONMENT_UNAVAILABLE)
+        if ending.reason in (ReasonCode.PAUSED, ReasonCode.ESCALATED):
+            return True
+        return resumed and ending.reason is ReasonCode.ENVIRONMENT_UNAVAILABLE
 
     def _set_ending(self, ending: Ending) -> None:
         if self.record.ending is None:

@@ -9,6 +9,7 @@ from harness.core.call import Json
 from harness.core.state import State
 from harness.run.asks import OUTCOME
 from harness.run.entries import fact_entry
+from harness.run.questions import ESCALATE, Chosen, Question, Questions, read_question
 from harness.run.record import CallRecord
 from harness.run.state import RunState
 
@@ -31,14 +32,37 @@ class People:
         self._run = run
         self._iteration = iteration
         self.waiting = waiting
+        self.questions = Questions(run)
+
+    def question(self, record: CallRecord) -> Question:
+        """What a snippet asks, put to whom the contract escalates to. Raises BadQuestion."""
+        owner = self._run.effective.contract.owner
+        return read_question(record.call.arguments, owner.escalate_to if owner is not None else "")
+
+    def chosen(self, record: CallRecord) -> Chosen | None:
+        """What a person chose, written down; None where that is still open."""
+        question = self.question(record)
+        chosen = self.questions.chosen(record.call, question)
+        if chosen is not None:
+            self.questions.record(record.call, question, chosen)
+        return chosen
 
     def put(self) -> tuple[list[Bundle], list[Bundle]]:
         """Put what is not yet put: the bundles that were stored now, and all open ones of the waiting calls."""
         fresh: list[Bundle] = []
         open_: dict[str, Bundle] = {}
+        for record in self.waiting.values():
+            if record.call.tool != ESCALATE:
+                continue
+            if (pending := self._pending(record)) is None:
+                fresh.append(self.questions.put(record.call, self.question(record)))
+            else:
+                open_[pending.reference] = pending
         for kind in ("approval", OUTCOME):
             asked: list[Asked] = []
             for record in self.waiting.values():
+                if record.call.tool == ESCALATE:
+                    continue
                 if (record.call.state is State.UNKNOWN) is not (kind == OUTCOME):
                     continue
                 pending = self._pending(record)
@@ -71,6 +95,8 @@ class People:
 
     def _pending(self, record: CallRecord) -> Bundle | None:
         asks = self._run.asks
+        if record.call.tool == ESCALATE:
+            return self.questions.pending(record.call, self.question(record))
         if record.call.state is not State.UNKNOWN:
             return asks.pending(record.call)
         said = asks.happened(record.call.id)

@@ -72,6 +72,8 @@ class RunState:
         """Calls with a key that are dispatched and not ended, by (tool, key)."""
         self.unknown: dict[tuple[str, str], str] = {}
         """Calls whose ending is not known, by (lineage, content)."""
+        self.questions: list[dict[str, Json]] = []
+        """What people were asked and have answered, as the report shows it."""
         self.charges: list[dict[str, Json]] = []
         """The agent's own uses of models, as the report shows them."""
         self._wall_started = 0.0
