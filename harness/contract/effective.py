@@ -4,6 +4,7 @@ Binding narrows: the strictest approval, the ceiling where nothing is stated, an
 what is stated lies above it.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -57,6 +58,8 @@ class Effective:
     """What a contract comes to here. Made by `bind`; holds for any number of runs."""
 
     contract: Contract
+    stated: Json
+    """The contract as it was stated, in plain JSON: what every run of it stores."""
     digest: str
     """SHA-256 hex of the contract's canonical form."""
     policy: Policy
@@ -133,6 +136,7 @@ def bind(contract: Contract, policy: Policy, principal: Principal, tools: Mappin
     output = contract.output.schema_
     return Effective(
         contract=contract,
+        stated=json.loads(canonical(contract.stated())),
         digest=digest,
         policy=policy,
         principal=principal,

@@ -52,7 +52,7 @@ def new_row(parts: Parts, terms: Terms, *, caller_key: str, snippet: str, now: f
     effective = terms.effective
     contract, principal = effective.contract, effective.principal
     document: dict[str, Any] = {
-        "contract": contract.stated(),
+        "contract": effective.stated,
         "inputs": terms.inputs,
         "principal": {"name": principal.name, "claims": dict(principal.claims), "source": principal.source},
         "claims": dict(principal.claims),
