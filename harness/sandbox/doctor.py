@@ -6,9 +6,8 @@ It changes nothing but this: the live check starts one box on each backend that 
 import asyncio
 import os
 import sys
+import time
 from collections.abc import Iterator
-from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 
 from harness.core.errors import EnvironmentUnavailable
@@ -19,9 +18,11 @@ from harness.sandbox.cgroup import find
 from harness.sandbox.endpoint import find_endpoint
 from harness.sandbox.engine import Engine
 from harness.sandbox.engine_info import read_info, shortfalls
+from harness.sandbox.finding import Finding, Status
 from harness.sandbox.image_inputs import DEFAULT_BASE, find_image
 from harness.sandbox.kernel import has_swap, landlock_version
-from harness.sandbox.rendezvous import run_folder
+from harness.sandbox.machine import machine_findings, path_lengths
+from harness.sandbox.rendezvous import LONGEST_NAME, SOCKET_NAME, run_folder
 from harness.sandbox.seccomp import architecture
 from harness.sandbox.spec import SandboxSpec
 from harness.sandbox.tree_cache import cache_root
@@ -29,28 +30,6 @@ from harness.sandbox.tree_cache import cache_root
 __all__ = ["Finding", "Status", "doctor", "examine", "why_not"]
 
 GVISOR = "runsc"
-
-
-class Status(StrEnum):
-    """How a thing stands."""
-
-    WORKS = "works"
-    MISSING = "missing"
-    OPTIONAL = "optional"
-    """Not there, and nothing needs it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that was looked at."""
-
-    name: str
-    """`docker`, `docker image`, `bubblewrap`, `seccomp`, …"""
-    status: Status
-    detail: str
-    """One sentence: what is there, or what is missing."""
-    hint: str = ""
-    """The mend; empty where it works."""
 
 
 def doctor(*, live: bool = True) -> list[Finding]:
@@ -122,7 +101,9 @@ def _docker_findings(found: list[Finding]) -> Iterator[Finding]:
     yield from found
     if found[0].status is Status.WORKS:
         try:
-            yield Finding("sockets", Status.WORKS, f"in `{run_folder()}`")
+            folder = run_folder()
+            yield Finding("sockets", Status.WORKS, f"in `{folder}`")
+            yield path_lengths(folder, len(f"ffffffff{LONGEST_NAME}/{SOCKET_NAME}"))
         except EnvironmentUnavailable as error:
             yield Finding("sockets", Status.MISSING, error.message, error.hint)
 
@@ -132,6 +113,7 @@ def _local_findings() -> Iterator[Finding]:
     yield _groups_finding()
     yield _kernel_finding()
     yield _landlock_finding()
+    yield from machine_findings(now=time.time(), installed=Path(__file__).stat().st_mtime)
     minor = f"{sys.version_info.major}.{sys.version_info.minor}"
     yield Finding("python", Status.WORKS, f"{minor}, here and in every box; trees in `{cache_root()}`")
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from harness.core.errors import EnvironmentUnavailable
 from harness.sandbox.owner import Owner, proven_dead, this_owner
 
-__all__ = ["SOCKET_NAME", "Peer", "Rendezvous", "peer_of", "run_folder", "sweep_run_folder"]
+__all__ = ["LONGEST_NAME", "SOCKET_NAME", "Peer", "Rendezvous", "peer_of", "run_folder", "sweep_run_folder"]
 
 MAX_PATH = 100
 """Bytes of a socket's path. The kernel takes 107; some are left for an engine that prefixes its own root."""

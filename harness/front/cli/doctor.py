@@ -5,8 +5,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from harness.front.cli.options import console, json_option, print_json
-from harness.sandbox.doctor import Status
 from harness.sandbox.doctor import doctor as look
+from harness.sandbox.finding import Status
 
 __all__ = ["doctor"]
 
@@ -16,9 +16,13 @@ EXIT_UNAVAILABLE = 7
 @click.command()
 @json_option
 def doctor(as_json: bool) -> int:
-    """Look at every backend; exits 7 where none works."""
+    """Look at every backend, and start a box on each; exits 7 where none holds what it must."""
     findings = look()
-    works = any(each.status is Status.WORKS for each in findings if each.name in ("docker", "bubblewrap"))
+    status = {each.name: each.status for each in findings}
+    works = any(
+        status.get(name) is Status.WORKS and status.get(f"{name} live box") is Status.WORKS
+        for name in ("docker", "bubblewrap")
+    )
     if as_json:
         print_json(
             {
