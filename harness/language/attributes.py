@@ -9,6 +9,7 @@ from harness.language.scopes import Method
 from harness.language.survey import Survey
 from sandbox_image.language.formats import forbidden_in
 from sandbox_image.language.names import (
+    AUGMENT,
     CHANGEABLE,
     GUARDED,
     LIBRARY_PRIVATE,
@@ -33,6 +34,8 @@ class AttributeRules:
         self._faults = faults
         self._free: set[int] = set()
         """Ids of nodes that were judged with the node around them."""
+        self._augmented: set[int] = set()
+        """Ids of targets of augmented assignments."""
 
     def note_format(self, call: ast.Call) -> None:
         """`"…".format(…)` with a text that is written out: its fields are looked at here, and it stays as it is."""
@@ -50,6 +53,11 @@ class AttributeRules:
             hint = _hint(forbidden)
             self._faults.add(method.value, "format_field", f"a format field reads the attribute `{forbidden}`", hint)
 
+    def note_augmented(self, target: ast.expr) -> None:
+        """`x.name += y` reads what it writes: of a guarded attribute the guard must have nothing to say."""
+        if isinstance(target, ast.Attribute) and target.attr in GUARDED:
+            self._augmented.add(id(target))
+
     def judge(self, node: ast.Attribute, method: Method | None) -> ast.AST:
         """What takes the node's place: itself, itself on a guarded object, or a call of the guard that reads it."""
         self._of_module(node)
@@ -63,7 +71,11 @@ class AttributeRules:
             return node
         if is_read:
             return self._guarded_read(node)
-        node.value = guard_call(node.value, OWN if name.startswith("_") and not is_special(name) else WRITE, node.value)
+        if id(node) in self._augmented:
+            node.value = guard_call(node.value, AUGMENT, node.value, ast.Constant(name))
+        else:
+            guard = OWN if name.startswith("_") and not is_special(name) else WRITE
+            node.value = guard_call(node.value, guard, node.value)
         return node
 
     def _needs_owner(self, name: str, is_read: bool) -> bool:

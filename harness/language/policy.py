@@ -68,7 +68,7 @@ KINDS: dict[str, Kind] = {
         "reads, writes or deletes an item: no container of the box is within reach that is not the snippet's own",
         "Subscript",
     ),
-    **_kinds(Treatment.PLAIN, "binds names and targets, each of which has its rule", "AugAssign Delete With withitem"),
+    **_kinds(Treatment.PLAIN, "binds names and targets, each of which has its rule", "Delete With withitem"),
     **_kinds(Treatment.PLAIN, "decides, ends, raises", "If Expr Return Raise Try Assert"),
     **_kinds(
         Treatment.PLAIN,
@@ -86,7 +86,8 @@ KINDS: dict[str, Kind] = {
         "attributes: special, private, opaque and guarded ones; those of modules; every one that is written to",
         "Attribute",
     ),
-    **_kinds(Treatment.RULE, "calls: format strings that are written out", "Call"),
+    **_kinds(Treatment.RULE, "calls: format strings that are written out, and `super`", "Call"),
+    **_kinds(Treatment.RULE, "reads what it writes: a guarded attribute is looked at as it is read", "AugAssign"),
     **_kinds(Treatment.RULE, "comparisons: `type(x) is T` stays Python's own", "Compare"),
     **_kinds(
         Treatment.RULE, "functions: their names, parameters, and whose `self` it is", "FunctionDef AsyncFunctionDef"

@@ -21,7 +21,7 @@ from harness.language.patterns import check_class, check_value, guard_subject
 from harness.language.policy import KINDS, REFUSED_KINDS, Treatment
 from harness.language.scopes import Scope, method_of
 from harness.language.survey import Survey
-from sandbox_image.language.names import OPAQUE, TYPE, words
+from sandbox_image.language.names import OPAQUE, SUPER, TYPE, words
 
 __all__ = ["MINIMUM_VERSION", "Restricted", "assert_version"]
 
@@ -49,6 +49,8 @@ class Restricted(RestrictingNodeTransformer):
         self._tools = frozenset(tools)
         self._imports = ImportRules(imports, tools, self._faults)
         self._attributes = AttributeRules(found, self._imports, self._faults)
+        self._supers: set[int] = set()
+        """Ids of names that stand in `super()`."""
         self._work: list[tuple[ast.AST, Sequence[str], Scope]] = []
 
     def check(self, tree: ast.Module) -> list[Fault]:
@@ -105,7 +107,10 @@ class Restricted(RestrictingNodeTransformer):
     # --- names and attributes ----------------------------------------------------------------------------------------
 
     def _name(self, node: ast.Name, scope: Scope) -> ast.AST:
-        if node.id.startswith("<"):
+        if node.id.startswith("<") or id(node) in self._supers:
+            return node
+        if node.id == "super" and isinstance(node.ctx, ast.Load):
+            self._faults.add(node, "builtin", "`super` can only be called", "write super().name(…)")
             return node
         if isinstance(node.ctx, ast.Load):
             objection = read_name(node.id, self._found, self._tools)
@@ -126,6 +131,20 @@ class Restricted(RestrictingNodeTransformer):
 
     def _call(self, node: ast.Call, scope: Scope) -> ast.AST:
         self._attributes.note_format(node)
+        if _is_name(node.func, "super"):
+            self._super(node)
+        self._parts(node, scope)
+        return node
+
+    def _super(self, node: ast.Call) -> None:
+        """`super()` begins above the class that it stands in; `super(C, x)` is asked whether C is the snippet's own."""
+        if not node.args and not node.keywords:
+            self._supers.add(id(node.func))
+        elif len(node.args) == 2 and not node.keywords and not any(isinstance(each, ast.Starred) for each in node.args):
+            node.func.id = SUPER  # type: ignore[attr-defined]
+
+    def _augmented(self, node: ast.AugAssign, scope: Scope) -> ast.AST:
+        self._attributes.note_augmented(node.target)
         self._parts(node, scope)
         return node
 
@@ -271,6 +290,7 @@ _RULES: dict[str, _Rule] = {
     "Name": Restricted._name,
     "Attribute": Restricted._attribute,
     "Call": Restricted._call,
+    "AugAssign": Restricted._augmented,
     "Compare": Restricted._compare,
     "FunctionDef": Restricted._function,
     "AsyncFunctionDef": Restricted._function,

@@ -24,7 +24,7 @@ from sandbox_image.language.ownership import (
     write,
 )
 
-__all__ = ["MAX_FREE_NAMES", "VIEWS", "Views", "match", "read", "read_name"]
+__all__ = ["MAX_FREE_NAMES", "VIEWS", "Views", "augment", "match", "read", "read_name"]
 
 _FREE_NAMES: set[str] = set()
 """Names that were looked at and may be read of anything."""
@@ -156,6 +156,13 @@ _BY_VALUE: dict[str, Callable[[Any, str], Any]] = {
     "__setattr__": _read_setter,
     "__delattr__": _read_setter,
 }
+
+
+def augment(value: Any, name: str) -> Any:
+    """`value`, where `value.name += …` may read and write. Raises Forbidden where the guard gives something else."""
+    if read(write(value), name) is not getattr(value, name):
+        refuse(name)
+    return value
 
 
 # --- match -----------------------------------------------------------------------------------------------------------

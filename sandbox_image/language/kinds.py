@@ -70,6 +70,8 @@ def checked_bases(bases: Iterable[Any]) -> None:
 
 def checked_fields(notes: Mapping[Any, Any]) -> dict[str, Any]:
     """Annotations of a class, as a dict of its own: dataclasses write code of their names."""
+    if type(notes) is not dict:
+        raise TypeError("annotations of a class are a dict")
     for name in notes:
         if type(name) is not str or not name.isidentifier() or is_special(name):
             raise TypeError(f"`{name!s:.40}` cannot be the name of a field here")
@@ -80,8 +82,10 @@ def checked_body(body: Mapping[Any, Any]) -> dict[str, Any]:
     """What a class is made of, as a dict of its own. Raises TypeError for a special name that is refused."""
     copied = dict(body)
     for name in copied:
-        if is_special(str(name)) and name not in DEFINABLE and name not in _MADE_BY_PYTHON:
-            hint = SUBSTITUTES.get(str(name), "give the method a plain name")
+        if type(name) is not str:
+            raise TypeError(f"names of a class are texts, not `{type(name).__name__}`")
+        if is_special(name) and name not in DEFINABLE and name not in _MADE_BY_PYTHON:
+            hint = SUBSTITUTES.get(name, "give the method a plain name")
             raise TypeError(f"the special name `{name}` cannot be defined here; {hint}")
     if "__annotations__" in copied:
         copied["__annotations__"] = checked_fields(copied["__annotations__"])

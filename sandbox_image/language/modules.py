@@ -263,7 +263,7 @@ MODULES: dict[str, Module] = {
     "queue": _module("Empty Full LifoQueue PriorityQueue Queue ShutDown@3.13 SimpleQueue", "threads"),
     # --- about the snippet itself
     "sys": _module(
-        "byteorder float_info getrecursionlimit getsizeof hash_info implementation int_info intern maxsize "
+        "byteorder float_info getrecursionlimit getsizeof hash_info int_info intern maxsize "
         "maxunicode setrecursionlimit version version_info",
         "a handful of facts: modules, frames and hooks are left out",
         "argv exit platform stdout stderr",

@@ -7,6 +7,7 @@ text, but what it gives depends on the object) or opaque (never read: frames, co
 import re
 
 __all__ = [
+    "AUGMENT",
     "CHANGEABLE",
     "DEFINABLE",
     "GUARDED",
@@ -19,6 +20,7 @@ __all__ = [
     "RESERVED",
     "STAR",
     "SUBSTITUTES",
+    "SUPER",
     "TYPE",
     "VALUE",
     "WRITE",
@@ -32,7 +34,8 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-OWN, WRITE, READ, MATCH, STAR, TYPE = "<own>", "<write>", "<read>", "<match>", "<star>", "<type>"
+OWN, WRITE, AUGMENT, READ, MATCH = "<own>", "<write>", "<augment>", "<read>", "<match>"
+STAR, TYPE, SUPER = "<star>", "<type>", "<super>"
 """Where the compiled snippet finds its guards: no source can spell these, so none can shadow or call them (A09)."""
 VALUE = "__value__"
 """Where it finds the function that gives the value of a promise."""
@@ -79,8 +82,8 @@ DEFINABLE = _COMMON | words(
 """Special names that a class body may define."""
 
 READABLE = _COMMON | words(
-    "__name__ __qualname__ __doc__ __members__ __cause__ __context__ __suppress_context__ __notes__ __wrapped__ "
-    "__version__ __match_args__ __slots__ __required_keys__ __optional_keys__ "
+    "__name__ __qualname__ __module__ __doc__ __members__ __cause__ __context__ __suppress_context__ __notes__ "
+    "__wrapped__ __version__ __match_args__ __slots__ __required_keys__ __optional_keys__ "
     "__total__"
 )
 """Special attributes that lead nowhere on any object."""
@@ -112,7 +115,6 @@ SUBSTITUTES = {
     "__self__": "keep the object in a variable",
     "__func__": "name the function itself",
     "__code__": "no way round: code is not data here",
-    "__module__": "use type(x).__name__",
     "__getattr__": "use getattr(x, name)",
     "__get__": "call the function itself",
     "tb_lineno": "use traceback.format_exc()",

@@ -18,7 +18,7 @@ from sandbox_image.language.evaluate import evaluator
 from sandbox_image.language.facades.build import facade
 from sandbox_image.language.kinds import MAIN, TYPE_STAND_IN, build_class
 from sandbox_image.language.modules import MODULES, covered
-from sandbox_image.language.names import MATCH, OWN, READ, STAR, TYPE, VALUE, WRITE
+from sandbox_image.language.names import AUGMENT, MATCH, OWN, READ, STAR, SUPER, TYPE, VALUE, WRITE
 
 __all__ = ["PLAIN", "RESTRICTED", "build", "warm"]
 
@@ -75,7 +75,7 @@ def _restrict(names: dict[str, Any], imports: frozenset[str], tools: types.Modul
     load = _importer(imports, tools)
     names["__builtins__"] = _builtins(names, load)
     names[OWN], names[WRITE], names[READ], names[MATCH] = ownership.own, ownership.write, guards.read, guards.match
-    names[TYPE] = type
+    names[TYPE], names[SUPER], names[AUGMENT] = type, ownership.parent, guards.augment
     names[STAR] = _star(lambda module: load(module, fromlist=("*",)), names)
 
 

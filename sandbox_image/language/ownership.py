@@ -19,6 +19,7 @@ __all__ = [
     "is_private",
     "may_change",
     "own",
+    "parent",
     "refuse",
     "write",
 ]
@@ -76,6 +77,13 @@ def own(value: Any) -> Any:
     if type(value) in _OWN_TYPES or is_own(value):
         return value
     raise Forbidden(f"names that start with an underscore belong to the one who made the object; {_whose(value)}")
+
+
+def parent(kind: Any, value: Any) -> Any:
+    """`super(kind, value)`, above a class of the snippet: what is above those of others is what they stand in for."""
+    if not isinstance(kind, type) or module_of(kind) != MAIN:
+        raise Forbidden("`super` begins above a class of your own; write super().name(…) in one of its methods")
+    return super(kind, value)
 
 
 def write(value: Any) -> Any:

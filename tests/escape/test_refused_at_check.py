@@ -142,6 +142,14 @@ REFUSED = {
             "line 2:5: the special method `__getattribute__` cannot be defined (use __getattr__, which is called for missing attributes)"
         ],
     ),
+    "A10 super that is handed on": (
+        "x = super",
+        ["line 1:5: `super` can only be called (write super().name(…))"],
+    ),
+    "A10 super as a base": (
+        "class S(super): pass",
+        ["line 1:9: `super` can only be called (write super().name(…))"],
+    ),
     "a class that says it is another": (
         "class A:\n    __class__ = property(lambda s: int)",
         ["line 2:5: the special method `__class__` cannot be defined (use type(x), or type(x).__name__ for its name)"],

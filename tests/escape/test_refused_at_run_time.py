@@ -105,6 +105,36 @@ RAISED = {
         "from dataclasses import make_dataclass\nmake_dataclass('A', [('a=print(1)', int)])",
         "`a=print(1)` cannot be the name of a field here",
     ),
+    "A10 what a vetted class is derived from": (
+        "import string\ndef f(): pass\nF = string.Formatter\nsuper(F, F()).get_field('0.__globals__', (f,), {})",
+        "`super` begins above a class of your own; write super().name(…) in one of its methods",
+    ),
+    "A10 the same for a metaclass": (
+        "import abc\nM = abc.ABCMeta\nsuper(M, M).__new__(M, 'X', (), {'__getattribute__': print})",
+        "`super` begins above a class of your own; write super().name(…) in one of its methods",
+    ),
+    "A10 the same out of a text": (
+        "import string\nF = string.Formatter\ntry:\n    eval('super(F, F())')\nexcept ValueError as e:\n    raise TypeError(str(e))",
+        "eval() does not take the name `super`",
+    ),
+    "A01 a name that lies about itself": (
+        "class L(str):\n    def __str__(self): return 'x'\ntype('T', (), {L('__getattribute__'): print})",
+        "names of a class are texts, not `L`",
+    ),
+    "A04 a method handed over by an addition": (
+        "class S(str): pass\nclass R:\n    def __radd__(self, other): return other(1)\ns = S('{0.__class__}')\ns.format += R()",
+        "`format` cannot be used here; no object gives it away",
+    ),
+    "A12 fields out of a metaclass": (
+        "from dataclasses import dataclass\nclass M(type):\n    def __getattr__(cls, name): return {}\nclass A(metaclass=M): pass\n"
+        "@dataclass\nclass B(A): pass",
+        "`B` has a metaclass of its own, and cannot be a dataclass here",
+    ),
+    "A12 fields out of an enum": (
+        "from dataclasses import dataclass\nfrom enum import Enum\nclass F: name = 'a=print(1)'\n"
+        "E = Enum('E', {'__dataclass_fields__': {'a': F()}})\n@dataclass\nclass B(E): pass",
+        "the fields of `E` were not made by dataclasses",
+    ),
     "the event loop behind a queue": (
         "import asyncio\nclass Q(asyncio.Queue):\n    def g(self): return self._get_loop()\nasync def m(): return Q().g()\nawait m()",
         "a class cannot be derived from `Queue` here; keep one in an attribute instead",

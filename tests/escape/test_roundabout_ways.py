@@ -55,10 +55,6 @@ WAYS = {
         "import typing\ntyping.get_origin(typing.Type[int])('T', (), {'__del__': 1})",
         DEL,
     ),
-    "super of one's own": (
-        "class S(super): pass",
-        "a class cannot be derived from `super` here; keep one in an attribute instead",
-    ),
     "a call inside eval": ("eval('getattr(1, \"__class__\")')", CLASS),
     "a frame that is no snippet's, through eval": (
         "from concurrent.futures import ThreadPoolExecutor\nwith ThreadPoolExecutor() as pool:\n    pool.submit(eval, 'work_item').result()",
