@@ -75,7 +75,7 @@ def result_schema(definition: Definition, words: ToolWords) -> dict[str, Any] | 
     if words.result is not None:
         return dict(words.result) if isinstance(words.result, Mapping) else {}
     if words.pages is not None:
-        return None
+        return _items(definition.output_schema or {}, words.pages.items)
     if definition.output_schema is not None:
         return _inner(definition.output_schema) if wrapped(definition, words) else dict(definition.output_schema)
     if words.content is Content.TEXT:
@@ -102,6 +102,18 @@ def _inner(schema: Mapping[str, Any]) -> dict[str, Any]:
         if key in schema and key not in result:
             result[key] = schema[key]
     return result
+
+
+def _items(schema: Mapping[str, Any], member: str) -> dict[str, Any]:
+    """The list that all pages make together."""
+    shared = schema.get("$defs", {})
+    while isinstance(schema.get("$ref"), str):
+        schema = shared.get(schema["$ref"].removeprefix("#/$defs/"), {})
+    for step in member.split("."):
+        properties = schema.get("properties")
+        schema = properties.get(step, {}) if isinstance(properties, Mapping) else {}
+    made = dict(schema) if schema.get("type") == "array" else {"type": "array"}
+    return {**made, "$defs": shared} if shared else made
 
 
 def _closed(schema: Mapping[str, Any]) -> dict[str, Any]:

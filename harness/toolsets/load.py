@@ -13,6 +13,7 @@ from harness.registry.registry import Tool
 from harness.toolsets.build import build_contract
 from harness.toolsets.definition import Definition
 from harness.toolsets.mcp_source import McpServer
+from harness.toolsets.openapi_source import OpenApi
 from harness.toolsets.overlay import Overlay, ToolWords, load_overlay
 from harness.toolsets.pins import pins_path, read_pins
 from harness.toolsets.secrets import Secrets
@@ -75,7 +76,8 @@ class Toolsets:
     def _make(self, said: ToolSource) -> Source:
         if said.mcp is not None:
             return McpServer(said.mcp, self.folder, self._secrets)
-        raise RegistryRefused([Fault("not_available", f"`{said.name}` is no source that this version knows")])
+        assert said.openapi is not None, "an entry that is no Python names a server or a document"
+        return OpenApi(said.openapi, self.folder, self._secrets)
 
 
 def build_tools(said: ToolSource, source: Source, overlay: Overlay, pins: Mapping[str, Definition]) -> list[Tool]:

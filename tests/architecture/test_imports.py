@@ -17,6 +17,7 @@ SOCKET_FILES = {
     "harness/approvals/announce.py",
     "harness/front/selftest/machine.py",
     "harness/gateway/server.py",
+    "harness/outbound/client.py",
     "harness/sandbox/bubblewrap.py",
     "harness/sandbox/docker_box.py",
     "harness/sandbox/local_box.py",
