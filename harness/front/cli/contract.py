@@ -5,20 +5,23 @@ from pathlib import Path
 import click
 
 from harness.api import Harness
+from harness.contract.diff import diff as contract_diff
 from harness.contract.draft import QUESTIONS, Answers, draft
 from harness.contract.explain import explain as explain_contract
 from harness.contract.lint import lint as lint_contract
+from harness.contract.load import load_contract
+from harness.front.cli.changes import deny_loosening, show_changes
 from harness.front.cli.failures import fault_json
 from harness.front.cli.options import host_option, json_option, policy_option, print_json
 
-__all__ = ["contract", "explain", "lint", "new"]
+__all__ = ["contract", "diff", "explain", "lint", "new"]
 
 EXIT_FINDINGS = 4
 
 
 @click.group()
 def contract() -> None:
-    """Make, explain and lint contracts."""
+    """Make, explain, lint and compare contracts."""
 
 
 @contract.command()
@@ -47,6 +50,17 @@ def lint(contract: Path, host_file: Path, as_json: bool) -> int:
         if not findings:
             click.echo("nothing found")
     return EXIT_FINDINGS if findings else 0
+
+
+@contract.command()
+@click.argument("before", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("after", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@deny_loosening
+@json_option
+def diff(before: Path, after: Path, deny_loosening: bool, as_json: bool) -> int:
+    """What AFTER lets through that BEFORE did not, and the other way round; neither needs a host."""
+    changes = contract_diff(load_contract(before), load_contract(after))
+    return show_changes(changes, as_json=as_json, deny=deny_loosening)
 
 
 @contract.command()
