@@ -9,6 +9,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
@@ -50,18 +51,28 @@ def locate(mountinfo: str, membership: str) -> Located:
         own.update(dict.fromkeys(controllers.split(","), path))
     version1: dict[str, Path] = {}
     version2 = mount2 = None
-    for line in mountinfo.splitlines():
-        left, _, right = line.partition(" - ")
-        root, mount = (_unescape(field) for field in left.split()[3:5])
-        kind, _, options = right.split()[:3]
+    for kind, root, mount, options in _hierarchies(mountinfo):
         if kind == "cgroup":
             for controller in options.split(","):
                 if controller in _CONTROLLERS_1 and controller in own:
                     version1.setdefault(controller, _below(mount, root, own[controller]))
-        elif kind == "cgroup2" and version2 is None:
+        elif version2 is None:
             mount2 = Path(mount)
             version2 = _below(mount, root, own.get("", "/"))
     return Located(version1, version2, mount2)
+
+
+@lru_cache(maxsize=8)
+def _hierarchies(mountinfo: str) -> tuple[tuple[str, str, str, str], ...]:
+    """Type, root, mount point and options of every control group hierarchy; the text stays the same for long."""
+    found = []
+    for line in mountinfo.splitlines():
+        left, _, right = line.partition(" - ")
+        kind, _, options = right.split()[:3]
+        if kind in ("cgroup", "cgroup2"):
+            root, mount = (_unescape(field) for field in left.split()[3:5])
+            found.append((kind, root, mount, options))
+    return tuple(found)
 
 
 def _unescape(field: str) -> str:
