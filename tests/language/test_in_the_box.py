@@ -25,12 +25,11 @@ def boxed(source, language, serve=TOOLS, **changes):
     return play(source, serve, code=code, language=language.value, imports=list(STANDARD), **changes)
 
 
-@BOTH
 @pytest.mark.parametrize("name", VALUES)
-def test_calls_in_every_way(name, language):
-    """C01, C03: each way in which Python can call gives the same in either language."""
+def test_calls_in_every_way(name):
+    """C01, C03: each way in which Python can call gives the same through guards and façades."""
     source, value = VALUES[name]
-    ended = boxed(f"from tools import *\n{source}", language)
+    ended = boxed(f"from tools import *\n{source}", RESTRICTED)
     assert (ended.failed, ended.result) == (None, value)
 
 
@@ -88,11 +87,12 @@ def test_a_failure_shows_the_snippets_own_lines(language):
     failed = boxed(source, language).failed
     assert failed.type == "KeyError"
     assert failed.line == 5
-    assert failed.traceback == (
+    lines = failed.traceback.splitlines(keepends=True)
+    assert "".join(line for line in lines if line.strip(" ~^\n")) == (
         "Traceback (most recent call last):\n"
         '  File "<snippet>", line 7, in <module>\n    A().f()\n'
         "  File \"<snippet>\", line 5, in f\n    return functools.reduce(getattr, ['k'], self._x['k'])\n"
-        "                                            ~~~~~~~^^^^^\nKeyError: 'k'\n"
+        "KeyError: 'k'\n"
     )
 
 
