@@ -10,16 +10,17 @@ from dataclasses import replace
 from structlog.contextvars import bound_contextvars
 
 from harness.contract.effective import Terms
-from harness.core.budget import Amount, Dimension, Metered
+from harness.core.budget import Dimension, Metered
 from harness.core.call import Json
 from harness.core.ending import Ending, Outcome, ReasonCode
-from harness.core.errors import ChargeRefused, SnippetRefused
+from harness.core.errors import SnippetRefused
 from harness.core.ports import Entry, RunRow
 from harness.language.check import Checked, check
 from harness.ledger.replay import RepairIndex
 from harness.registry.catalog import stubs
 from harness.report import RunResult
 from harness.run.assessor import Assessor
+from harness.run.charging import book
 from harness.run.checks import Checker
 from harness.run.conditions import Conditions
 from harness.run.doubts import Doubts
@@ -35,7 +36,8 @@ from harness.run.metering import unmetered
 from harness.run.observation import Observation
 from harness.run.opening import Resumption, SameRun, new_row, this_process
 from harness.run.place import box_spec
-from harness.run.prices import Charged, price
+from harness.run.prices import Charged
+from harness.run.progress import Progress, progress_of
 from harness.run.recall import Memory
 from harness.run.record import CallRecord, IterationRecord
 from harness.run.state import Parts, RunState
@@ -240,18 +242,7 @@ class Corridor:
 
     def charge(self, model: str, usage: Mapping[str, int]) -> Charged:
         """Book the agent's own use of a model. Raises ChargeRefused; a charge beyond a limit ends the run."""
-        state = self._state
-        try:
-            priced = price(model, usage, self._effective.contract.models)
-        except ChargeRefused as refused:
-            state.journal.note(self._fact("charge", {"model": model[:200], "refused": str(refused)}))
-            raise
-        used: dict[str, Amount] = {Dimension.TOKENS: priced.tokens, Dimension.COST_USD: priced.cost_usd}
-        short = state.budget.charge(used, Metered.CHARGED)
-        detail: dict[str, Json] = {"model": model, "tokens": priced.tokens, "cost_usd": str(priced.cost_usd)}
-        detail = {"iteration": len(self._iterations), **detail, "table": priced.table}
-        state.charges.append(detail)
-        state.journal.note(self._fact("charge", {**detail, "usage": dict(usage)}))
+        priced, short = book(self._state, len(self._iterations), model, usage)
         if short is not None:
             self._stop(exhausted(short))
         return priced
@@ -304,6 +295,10 @@ class Corridor:
             checks=[each.to_json() for each in self._checker.results],
             success=self._assessor.last.success if record is not None and record.returned else None,
         )
+
+    def progress(self) -> Progress:
+        """The run as it stands now, for whoever watches."""
+        return progress_of(self._state, self._checker, self._iterations, self._live)
 
     # --- finish --------------------------------------------------------------------------------------------
 

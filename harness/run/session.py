@@ -17,6 +17,7 @@ from harness.run.observation import Observation
 from harness.run.opening import SameRun
 from harness.run.place import require_backend
 from harness.run.prices import Charged
+from harness.run.progress import Progress
 from harness.run.returning import reopen, resumable
 from harness.run.state import Parts
 from harness.run.stored import stored_result
@@ -74,6 +75,10 @@ class Session:
         With `fresh_reads` the reads among them are made again; effects never are.
         """
         return await self._live().iterate(snippet, Continues(continues), fresh_reads)
+
+    def progress(self) -> Progress:
+        """The run as it stands now, for whoever watches."""
+        return self._live().progress()
 
     async def loop(self, propose: Propose) -> RunResult:
         """Ask `propose` for snippets until the contract ends the run; the result."""
