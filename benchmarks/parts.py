@@ -10,6 +10,7 @@ import time
 from typing import Any
 
 from benchmarks.figure import Figure
+from benchmarks.guards import guard_figures
 from harness.contract.words import Language
 from harness.language import check as language
 
@@ -80,7 +81,7 @@ def _start_figures() -> list[Figure]:
 
 def part_figures() -> list[Figure]:
     """Every figure that needs no box."""
-    return [*_check_figures(), *_start_figures()]
+    return [*_check_figures(), *guard_figures(), *_start_figures()]
 
 
 if __name__ == "__main__":
