@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from harness.contract.base import Section
 from harness.contract.policy import Policy
 from harness.core.call import Json
-from harness.core.errors import Place
 
 __all__ = ["LINES", "Explained", "Line", "explain_policy"]
 
@@ -93,7 +93,7 @@ def explain_policy(policy: Policy) -> tuple[Explained, ...]:
     """Every line of the policy, stated or not, in the order of its keys."""
     whole: dict[str, Any] = policy.model_dump(by_alias=True, mode="json")
     return tuple(
-        Explained(key, value, _source(policy.place(key)), line.reason, line.threat)
+        Explained(key, value, _source(policy, key), line.reason, line.threat)
         for key, value in _flat(whole)
         for line in [LINES.get(key) or LINES[key.split(".")[0]]]
     )
@@ -109,5 +109,11 @@ def _flat(whole: Mapping[str, Any]) -> Iterator[tuple[str, Json]]:
             yield name, value
 
 
-def _source(place: Place) -> str:
-    return f"{place.file}:{place.line}" if place.line else "default"
+def _source(policy: Policy, key: str) -> str:
+    name, _, inner = key.partition(".")
+    section: object = getattr(policy, name)
+    stated = section.model_fields_set if isinstance(section, Section) else None
+    if name not in policy.model_fields_set or (stated is not None and inner not in stated):
+        return "default"
+    place = policy.place(key)
+    return f"{place.file}:{place.line}" if place.line else "stated"

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from harness.core.ports import Backend
+from harness.front.cli.entries import ENTRIES
 from harness.front.cli.main import COMMANDS, main
-from harness.front.selftest.entries import ENTRIES
 from harness.front.selftest.probe import Finding, Group, Status
 from harness.front.selftest.selftest import Selftest
 from harness.front.selftest.table import TRIES
@@ -49,7 +49,7 @@ def battery(make: Callable[[], Backend], runtime: str = "", *only: str) -> list[
     async def body() -> list[Finding]:
         backend = make()
         try:
-            return await Selftest(backend, runtime, only=only).run()
+            return await Selftest(backend, runtime, entries=ENTRIES, only=only).run()
         finally:
             await backend.close()
 

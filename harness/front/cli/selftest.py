@@ -7,6 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from harness.core.ports import Backend
+from harness.front.cli.entries import ENTRIES
 from harness.front.cli.options import backend_option, console, json_option, print_json
 from harness.front.selftest.probe import Finding, Status
 from harness.front.selftest.selftest import Selftest
@@ -55,7 +56,7 @@ async def _run(setting: str, runtime: str, cold: bool, only: tuple[str, ...]) ->
     try:
         tried = _cold(backend) if cold else backend
         try:
-            return backend.name, await Selftest(tried, runtime, only=only).run()
+            return backend.name, await Selftest(tried, runtime, entries=ENTRIES, only=only).run()
         finally:
             if tried is not backend:
                 await tried.close()

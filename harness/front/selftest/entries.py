@@ -3,21 +3,16 @@
 A new way of handing over a snippet is a line in ENTRIES; a test compares them with the commands.
 """
 
-import json
-import tempfile
 from collections.abc import Awaitable, Callable, Mapping
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from harness.api import Harness
 from harness.core.ending import ReasonCode
 from harness.core.errors import EnvironmentUnavailable, SnippetRefused
-from harness.front.cli.check import find_faults
-from harness.front.cli.run import Submission, execute
 from harness.report import RunResult
 
-__all__ = ["CANARIES", "ENTRIES", "Entry"]
+__all__ = ["CANARIES", "ENTRIES", "Entry", "run_in_python", "taken"]
 
 CANARIES: Mapping[str, str] = MappingProxyType(
     {
@@ -37,16 +32,17 @@ Entry = Callable[[Harness, dict[str, Any], str], Awaitable[str]]
 """Hands a snippet over; nothing where it was refused or failed, else what came of it."""
 
 
-async def _python(harness: Harness, contract: dict[str, Any], snippet: str) -> str:
+async def run_in_python(harness: Harness, contract: dict[str, Any], snippet: str) -> str:
+    """`Harness.run`."""
     try:
         result = await harness.run(contract, snippet)
     except SnippetRefused:
         return ""
-    return _taken(result)
+    return taken(result)
 
 
-def _taken(result: RunResult) -> str:
-    """Raises EnvironmentUnavailable where there was no box to try it in."""
+def taken(result: RunResult) -> str:
+    """What a result says of a canary. Raises EnvironmentUnavailable where there was no box to try it in."""
     if result.reason is ReasonCode.ENVIRONMENT_UNAVAILABLE:
         raise EnvironmentUnavailable(result.ending.detail)
     return "" if result.reason is ReasonCode.SNIPPET_FAILED else f"the run ended as {result.reason.value}"
@@ -74,35 +70,11 @@ async def _session_check(harness: Harness, contract: dict[str, Any], snippet: st
     return await _session(harness, contract, snippet)
 
 
-async def _command_check(harness: Harness, contract: dict[str, Any], snippet: str) -> str:
-    """`harness check`, which executes nothing; what passes it must still fail when it is run."""
-    with tempfile.TemporaryDirectory() as folder:
-        path, host = Path(folder, "contract.json"), Path(folder, "harness.yaml")
-        path.write_text(json.dumps({**contract, "permissions": {"tools": []}}), "utf-8")
-        host.write_text("{}\n", "utf-8")
-        usual = find_faults(path, "return {}", host, None)
-        if find_faults(path, snippet, host, None) != usual:
-            return ""
-    return await _python(harness, contract, snippet)
-
-
-async def _command_run(harness: Harness, contract: dict[str, Any], snippet: str) -> str:
-    """`harness run`, from where it has read its files."""
-    command = Harness(harness.registry, folder=harness.folder, backend=(await harness.parts()).backend)
-    try:
-        result = await execute(command, Submission(contract, snippet, {}))
-    except SnippetRefused:
-        return ""
-    return _taken(result)
-
-
 ENTRIES: Mapping[str, Entry] = MappingProxyType(
     {
-        "command-check": _command_check,
-        "command-run": _command_run,
-        "python-run": _python,
+        "python-run": run_in_python,
         "python-session": _session,
         "python-session-check": _session_check,
     }
 )
-"""Name → way in. `harness demo` is `harness run`; `run_sync` is `run`."""
+"""Name → way in from Python; `run_sync` is `run`. Those of the command line are in `harness.front.cli.entries`."""

@@ -4,7 +4,7 @@ import ast
 import asyncio
 import importlib.resources
 import tempfile
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from harness.core.call import Effect, Json
 from harness.core.ending import ReasonCode
 from harness.core.errors import EnvironmentUnavailable
 from harness.core.ports import Backend
-from harness.front.selftest.entries import CANARIES, ENTRIES
+from harness.front.selftest.entries import CANARIES, ENTRIES, Entry
 from harness.front.selftest.machine import LIMITS, facts, holders, listening, new_marker
 from harness.front.selftest.probe import Finding, Group, Own, Status, crashed
 from harness.front.selftest.table import CHANNEL, ENDS, SHARED
@@ -41,8 +41,16 @@ END_SECONDS = 2.0
 class Selftest:
     """One battery over one backend. `runtime`: the engine's, empty for its default."""
 
-    def __init__(self, backend: Backend, runtime: str = "", *, only: Iterable[str] = ()) -> None:
-        """`only`: beginnings of the names of probes; none means all."""
+    def __init__(
+        self,
+        backend: Backend,
+        runtime: str = "",
+        *,
+        entries: Mapping[str, Entry] = ENTRIES,
+        only: Iterable[str] = (),
+    ) -> None:
+        """`entries`: the ways in that the canaries take. `only`: beginnings of the names of probes; none means all."""
+        self._entries = entries
         self._backend = backend
         self._runtime = runtime
         self._only = tuple(only)
@@ -77,7 +85,7 @@ class Selftest:
             if self._wanted(group, name):
                 work.append(self._guarded(group, name, probe))
         for canary, snippet in CANARIES.items():
-            for entry in ENTRIES:
+            for entry in self._entries:
                 if self._wanted(Group.LANGUAGE, f"{canary}.{entry}"):
                     work.append(self._canary(canary, entry, snippet))
         return work
@@ -264,7 +272,7 @@ class Selftest:
     async def _canary(self, canary: str, entry: str, snippet: str) -> list[Finding]:
         async def probe() -> tuple[Status, str]:
             async with self._turn:
-                through = await ENTRIES[entry](self._harness, self._contract("restricted", {}), snippet)
+                through = await self._entries[entry](self._harness, self._contract("restricted", {}), snippet)
             what = f"Pass `{snippet.splitlines()[-1][:60]}` through {entry}."
             return (Status.FELL, f"{what} {through}") if through else (Status.HELD, what)
 
