@@ -3,5 +3,6 @@
 # With CI=true a missing backend is a failure: see tests/conftest.py.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+bash .ci/suites.sh || [ "${CI:-}" != true ] # the same for the suites
 bash .ci/npm.sh || [ "${CI:-}" != true ] # without npm the tests that need it say so, and in CI fail
 exec .venv/bin/python -m pytest -q -n "${TEST_WORKERS:-2}" --dist loadgroup "$@"
