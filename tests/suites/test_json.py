@@ -53,7 +53,7 @@ def test_every_text_is_judged_as_the_suite_says() -> None:
     for name, text in suite():
         wanted = name.startswith("y_") and name not in DUPLICATES
         if name.startswith("i_"):  # bytes that are no UTF-8 stand in the package as U+FFFD, which is a character
-            wanted = name in TAKEN or "\ufffd" in text
+            wanted = name in TAKEN or ("\ufffd" in text and "UTF-16" not in name and "utf16" not in name)
         if taken(text) is not wanted:
             wrong.append(name)
     assert wrong == []
