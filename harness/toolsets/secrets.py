@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from harness.contract.host import SecretSource
@@ -25,6 +26,14 @@ class Secrets:
     def fill(self, text: str) -> str:
         """`text` with every `${secret:NAME}` in place. Raises SourceUnavailable where one cannot be had."""
         return _REFERENCE.sub(lambda found: self.get(found[1]), text)
+
+    def known(self) -> tuple[str, ...]:
+        """The values that can be read now, for taking them out of what is said; one that cannot be read hides nothing."""
+        values = []
+        for name in self._sources:
+            with suppress(SourceUnavailable):
+                values.append(self.get(name))
+        return tuple(values)
 
     def get(self, name: str) -> str:
         """The value of a secret. Raises SourceUnavailable."""
