@@ -307,8 +307,16 @@ def covered(module: str, imports: frozenset[str]) -> bool:
 
 def submodules_of(module: str, imports: frozenset[str]) -> frozenset[str]:
     """The last parts of the names of the modules below one that the list covers."""
-    below = {each for each in (*MODULES, *imports) if each.startswith(module + ".")}
-    return frozenset(each[len(module) + 1 :].partition(".")[0] for each in below if covered(each, imports))
+    prefix = f"{module}."
+    below = {each for each in imports if each.startswith(prefix)} | _BELOW.get(module, frozenset())
+    return frozenset(each[len(prefix) :].partition(".")[0] for each in below if covered(each, imports))
+
+
+_BELOW = {
+    parent: frozenset(each for each in MODULES if each.startswith(f"{parent}."))
+    for parent in {each.rpartition(".")[0] for each in MODULES} - {""}
+}
+"""Package → the modules in it that have a façade."""
 
 
 def names_of(module: str, imports: frozenset[str]) -> "frozenset[str] | None":
