@@ -29,6 +29,7 @@ from harness.registry.catalog import stubs
 from harness.registry.registry import Registry
 from harness.registry.source import load_sources
 from harness.report import RunResult
+from harness.run.corridor import Corridor
 from harness.run.ids import new_run_id
 from harness.run.loop import Propose
 from harness.run.returning import DecisionOutcome, cancel_run, decidable, decide, found, reopen, resumable
@@ -37,6 +38,7 @@ from harness.run.state import Parts
 from harness.sandbox.backends import Choice, choose
 from harness.sandbox.spec import SandboxSpec
 from harness.toolsets.load import Toolsets
+from harness.toolsets.secrets import Secrets
 
 __all__ = ["Harness", "Session", "operating_system_user"]
 
@@ -205,9 +207,13 @@ class Harness:
         `force`: its last host is gone for good, and cannot be asked. Raises StoreError where the run has ended, lives,
         or another process was faster; ContractRefused where today's policy does not allow it: nothing has changed then.
         """
-        corridor = reopen(await self.parts(), self.policy, self.registry.contracts(), run, force=force)
+        corridor = await self.reopen(run, force=force)
         await corridor.resume()
         return await corridor.finish()
+
+    async def reopen(self, run: str, *, force: bool = False) -> Corridor:
+        """As `resume`, only opened: what is left is its `resume()` and `finish()`."""
+        return reopen(await self.parts(), self.policy, self.registry.contracts(), run, force=force)
 
     async def resume_decided(self) -> list[RunResult]:
         """Resume every paused run that waits for nobody any more, but those that another host was faster with."""
@@ -247,7 +253,7 @@ class Harness:
             self._parts = Parts(
                 backend=backend,
                 store=store,
-                executor=Executor(clock=self._clock),
+                executor=Executor(clock=self._clock, secrets=Secrets(self.host.secrets, self.folder).known()),
                 registry=self.registry,
                 deliverer=Deliverer(self.folder, self._clock),
                 clock=self._clock,

@@ -28,7 +28,7 @@ class Secrets:
         return _REFERENCE.sub(lambda found: self.get(found[1]), text)
 
     def known(self) -> tuple[str, ...]:
-        """The values that can be read now, for taking them out of what is said; one that cannot be read hides nothing."""
+        """The values that can be read now, for taking them out of what is said."""
         values = []
         for name in self._sources:
             with suppress(SourceUnavailable):
