@@ -4,6 +4,7 @@
 is applied but invalid.
 """
 
+import contextlib
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -166,14 +167,15 @@ class Results:
 
     def _tell(self, event: str, error: BaseException) -> None:
         """The host's log gets what the snippet does not: the text, without secrets, and the place; never a value."""
-        _log.warning(
-            event,
-            call=CALL.get(),
-            tool=self._name,
-            error_type=type(error).__name__,
-            error=scrub(_text_of(error), self._secrets),
-            at=_place_of(error),
-        )
+        with contextlib.suppress(OSError, ValueError):  # a log that is closed or full must not hang a call
+            _log.warning(
+                event,
+                call=CALL.get(),
+                tool=self._name,
+                error_type=type(error).__name__,
+                error=scrub(_text_of(error), self._secrets),
+                at=_place_of(error),
+            )
 
     # --- never seen ----------------------------------------------------------------------------------------
 

@@ -139,7 +139,11 @@ class Desk:
         task.add_done_callback(self._worked)
 
     def _worked(self, task: "asyncio.Task[None]") -> None:
-        del self._tasks[task]
+        record = self._tasks.pop(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None:  # a fault of the harness: the call's ending was not seen, and the run does not go on
+            detail = f"the harness failed at call {record.call.id}: {type(error).__name__}"
+            self._seat.terminate(Ending(RunOutcome.UNRESOLVED, ReasonCode.INTERNAL, detail))
         self._check_quiet()
 
     async def _guarded(self, record: CallRecord, guard: Guard) -> None:

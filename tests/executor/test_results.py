@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 import datetime
 from decimal import Decimal
+from types import SimpleNamespace
 
 import pytest
 from structlog.testing import capture_logs
@@ -215,6 +216,16 @@ def test_the_hosts_log_gets_the_text_and_the_place_without_secrets() -> None:
         "error_type": "KeyError",
         "error": "'token [secret]'",
     }
+
+
+def test_a_log_that_cannot_be_written_does_not_hang_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A closed standard error is the operator's trouble, not the snippet's."""
+
+    def closed(*_: object, **__: object) -> None:
+        raise ValueError("I/O operation on closed file")
+
+    monkeypatch.setattr("harness.executor.results._log", SimpleNamespace(warning=closed))
+    assert run(_raising(KeyError("x"), effect="read")).error_type == "KeyError"
 
 
 def test_the_nearest_declared_class_rules() -> None:
