@@ -2,7 +2,7 @@
 
 import json
 import os
-import socket
+import platform
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,16 @@ from harness.core.ports import RunRow
 from harness.run.history import Past
 from harness.run.state import Parts
 
-__all__ = ["REPLAY_VERSION", "Resumption", "SameRun", "is_alive", "new_row", "terms_again", "this_process"]
+__all__ = [
+    "REPLAY_VERSION",
+    "Resumption",
+    "SameRun",
+    "is_alive",
+    "new_row",
+    "refuse_living",
+    "terms_again",
+    "this_process",
+]
 
 REPLAY_VERSION = 1
 """Of the rules of replay and of the box's chance and clocks: a run is resumed by the version that began it."""
@@ -102,7 +111,7 @@ def terms_again(row: RunRow, parts: Parts, policy: Policy, tools: Mapping[str, T
 
 def this_process() -> str:
     """Host, process id and start time: a name that no later process has."""
-    return f"{socket.gethostname()}:{os.getpid()}:{_start_ticks(os.getpid())}"
+    return f"{platform.node()}:{os.getpid()}:{_start_ticks(os.getpid())}"
 
 
 def is_alive(owner: str) -> bool | None:
@@ -110,7 +119,7 @@ def is_alive(owner: str) -> bool | None:
     host, _, rest = owner.rpartition(":")[0].rpartition(":")
     if not owner:
         return False
-    if host != socket.gethostname() or not rest.isdigit():
+    if host != platform.node() or not rest.isdigit():
         return None
     return _start_ticks(int(rest)) == owner.rpartition(":")[2]
 

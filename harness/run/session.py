@@ -22,7 +22,7 @@ from harness.run.returning import reopen, resumable
 from harness.run.state import Parts
 from harness.run.stored import stored_result
 
-__all__ = ["Session"]
+__all__ = ["Host", "Session"]
 
 
 class Host(Protocol):

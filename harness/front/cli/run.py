@@ -1,13 +1,17 @@
 """`harness run`: one snippet under one contract, to its end."""
 
 import asyncio
+import contextlib
 import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import click
+from rich.console import Console
 
 from harness.api import Harness
+from harness.front.cli.live import watching
 from harness.front.cli.options import (
     backend_option,
     console,
@@ -21,7 +25,7 @@ from harness.front.cli.options import (
 from harness.front.cli.show import show_result
 from harness.report import RunResult
 
-__all__ = ["Submission", "execute", "run"]
+__all__ = ["Submission", "execute", "orderly", "run"]
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -49,34 +53,47 @@ def run(contract: Path, snippet: str, pairs: tuple[str, ...], key: str, **option
     """Run SNIPPET (a file, or `-` for standard input) under CONTRACT."""
     submission = Submission(contract, read_snippet(snippet), parse_inputs(pairs), key)
     harness = Harness.from_file(options["host_file"], policy=options["policy"], backend=options["backend"] or "")
-    result = asyncio.run(execute(harness, submission))
-    if options["as_json"]:
+    out = None if options["as_json"] else console()
+    result = asyncio.run(execute(harness, submission, out))
+    if out is None:
         print_json(result.to_json())
     else:
-        show_result(console(), result)
+        show_result(out, result)
     return result.exit_code
 
 
-async def execute(harness: Harness, submission: Submission) -> RunResult:
-    """Run to the end; an interrupt or SIGTERM cancels in order, and the record says so. A second one ends at once."""
-    async with harness, harness.session(submission.contract, submission.inputs, key=submission.key) as session:
-        session.check(submission.source)
-        loop = asyncio.get_running_loop()
-        for number in SIGNALS:
-            loop.add_signal_handler(number, _cancel, session, number)
-        try:
-            await session.run(submission.source)
-        finally:
-            _give_back(loop)
+async def execute(harness: Harness, submission: Submission, out: Console | None = None) -> RunResult:
+    """Run to the end; an interrupt or SIGTERM cancels in order, and the record says so. A second one ends at once.
+
+    `out`, where it is a terminal, shows the progress meanwhile.
+    """
+    opened = harness.session(submission.contract, submission.inputs, key=submission.key, snippet=submission.source)
+    async with harness, opened as session:
+        if not session.is_retry:
+            session.check(submission.source)
+            show = watching(out, session.progress) if out is not None else contextlib.nullcontext()
+            with orderly(session.cancel):
+                async with show:
+                    await session.run(submission.source)
         return await session.finish()
 
 
-def _cancel(session: Any, number: signal.Signals) -> None:
-    """The first signal: in order. The next finds the signals as they were, and ends the process."""
-    _give_back(asyncio.get_running_loop())
-    session.cancel(f"{number.name} to the command")
+@contextlib.contextmanager
+def orderly(cancel: Callable[[str], None]) -> Iterator[None]:
+    """While it lasts, the first signal cancels in order; the next one finds the signals as they were, and ends all."""
+    loop = asyncio.get_running_loop()
 
+    def first(number: signal.Signals) -> None:
+        give_back()
+        cancel(f"{number.name} to the command")
 
-def _give_back(loop: asyncio.AbstractEventLoop) -> None:
+    def give_back() -> None:
+        for number in SIGNALS:
+            loop.remove_signal_handler(number)
+
     for number in SIGNALS:
-        loop.remove_signal_handler(number)
+        loop.add_signal_handler(number, first, number)
+    try:
+        yield
+    finally:
+        give_back()

@@ -1,0 +1,175 @@
+"""Waiting for a person with the real command and a real box: pause, show, decide with a key of ssh-keygen, resume."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.e2e.test_cli import harness
+
+pytestmark = pytest.mark.bubblewrap
+
+TOOLS = '''
+from pathlib import Path
+
+from harness import tool
+
+
+@tool(effect="destructive", preview="remove {name}")
+def remove(name: str) -> str:
+    """Remove a thing for good."""
+    with open(Path(__file__).parent / "acts", "a") as file:
+        file.write(name + "\\n")
+    return name
+
+
+@tool(effect="write", preview="write {name}", approval="always")
+def write(name: str) -> str:
+    """Write a thing."""
+    with open(Path(__file__).parent / "acts", "a") as file:
+        file.write(name + "\\n")
+    return name
+'''
+CONTRACT: dict[str, Any] = {
+    "contract": "things",
+    "version": 1,
+    "output": {"schema": {"type": "array"}},
+    "budget": {
+        "tokens": 0,
+        "cost_usd": "0",
+        "wall_seconds": 30,
+        "retries": 0,
+        "iterations": 1,
+        "calls": 20,
+        "output_bytes": 100_000,
+    },
+    "permissions": {"tools": [{"tool": "remove"}, {"tool": "write"}]},
+    "completion": {"success": "size(output) >= 1"},
+    "destination": [{"to": "file:results/${run.id}.json"}],
+    "sandbox": {"language": "restricted", "imports": ["asyncio", "random", "time", "threading", "uuid"]},
+}
+GATHER = """
+import asyncio, random, time, uuid
+from tools import remove, write
+
+seen = [random.random(), time.time(), str(uuid.uuid4())]
+done = await asyncio.gather(remove("a"), write("b"), write("c"), return_exceptions=True)
+[*seen, *[each if isinstance(each, str) else type(each).__name__ for each in done]]
+"""
+THREADS = """
+import threading
+from tools import write
+
+done = []
+def work(name):
+    done.append(write(name))
+threads = [threading.Thread(target=work, args=(name,)) for name in "abc"]
+for each in threads: each.start()
+for each in threads: each.join()
+sorted(done)
+"""
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Path:
+    """A host with two gated tools and an approver whose key lies in `boss`."""
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(tmp_path / "boss")], check=True)
+    (tmp_path / "tools.py").write_text(TOOLS)
+    (tmp_path / "contract.json").write_text(json.dumps(CONTRACT))
+    policy = {
+        "policy": "things",
+        "version": 1,
+        "approvers": [{"name": "boss", "keys": [(tmp_path / "boss.pub").read_text().strip()]}],
+    }
+    (tmp_path / "policy.json").write_text(json.dumps(policy))
+    (tmp_path / "harness.yaml").write_text("tools:\n  - python: tools.py\npolicy: policy.json\n")
+    return tmp_path
+
+
+def ran(host: Path, *arguments: str, stdin: str = "") -> tuple[int, Any]:
+    """Exit status and JSON document of a command."""
+    status, out, err = harness(*arguments, "--json", cwd=host, stdin=stdin)
+    assert out, err
+    return status, json.loads(out)
+
+
+def submit(host: Path, snippet: str) -> tuple[int, Any]:
+    return ran(host, "run", "contract.json", "-", "--backend", "bubblewrap", stdin=snippet)
+
+
+def acts(host: Path) -> list[str]:
+    return (host / "acts").read_text().split() if (host / "acts").exists() else []
+
+
+def test_a_gathered_turn_is_one_bundle_which_the_command_shows_and_decides(host: Path) -> None:
+    """F05: the process that asked is gone; the decision is signed, the run goes on, chance and clocks are the same."""
+    status, paused = submit(host, GATHER)
+    assert (status, paused["reason"]["code"]) == (6, "paused")
+    (bundle,) = ran(host, "approvals", "list")[1]
+    assert [call["preview"] for call in bundle["calls"]] == ["remove a", "write b", "write c"]
+    reference = bundle["reference"]
+    assert harness("approvals", "decide", reference, "--all", "--key", "boss", cwd=host)[0] == 2
+    status, decided = ran(
+        host, "approvals", "decide", reference, "--approve", "1.1", "--deny", "1.3", "--all", "--key", "boss"
+    )
+    assert (status, decided["code"], acts(host)) == (0, "taken", [])
+    status, result = ran(host, "resume", paused["run"], "--backend", "bubblewrap")
+    assert (status, result["reason"]["code"]) == (0, "contract_passed"), result
+    assert result["result"][3:] == ["a", "b", "ApprovalRejected"]
+    assert acts(host) == ["a", "b"]
+    status, shown = ran(host, "runs", "show", paused["run"])
+    assert [call["state"] for call in shown["asked"][0]["calls"]] == ["used", "used", "denied"]
+    assert (shown["status"], shown["asked"][0]["decided_by"], shown["attempt"]) == ("ended", "boss", 2)
+    assert ran(host, "runs", "list")[1][0]["run"] == paused["run"]
+    assert harness("audit", "verify", cwd=host)[0] == 0
+
+
+def test_threads_wait_in_one_bundle_and_happen_once(host: Path) -> None:
+    """Three threads block in gated calls; nothing of the paused run is left on the machine."""
+    status, paused = submit(host, THREADS)
+    assert status == 6, paused
+    (bundle,) = ran(host, "approvals", "list")[1]
+    assert len(bundle["calls"]) == 3
+    assert ran(host, "approvals", "decide", bundle["reference"], "--all", "--key", "boss")[0] == 0
+    status, result = ran(host, "resume", paused["run"], "--backend", "bubblewrap")
+    assert (status, result["result"], sorted(acts(host))) == (0, ["a", "b", "c"], ["a", "b", "c"])
+
+
+def test_a_cancelled_run_ends_with_8(host: Path) -> None:
+    """What it asked is withdrawn; it is not resumed any more."""
+    _, paused = submit(host, GATHER)
+    status, cancelled = ran(host, "cancel", paused["run"])
+    assert (status, cancelled["reason"]["code"]) == (8, "cancelled")
+    assert ran(host, "approvals", "list")[1] == []
+    assert harness("resume", paused["run"], cwd=host)[0] == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
+def test_a_signal_cancels_in_order(host: Path, number: signal.Signals) -> None:
+    """Boxes gone, journal true, exit code 8."""
+    command = [sys.executable, "-m", "harness.front.cli.main", "run", "contract.json", "-", "--json", "--backend"]
+    process = subprocess.Popen(
+        [*command, "bubblewrap"], cwd=host, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdin is not None
+    process.stdin.write(b"import time\ntime.sleep(20)\n[1]\n")
+    process.stdin.close()
+    until = time.monotonic() + 60
+    while not any("bwrap" in each.name() for each in psutil.Process(process.pid).children(recursive=True)):
+        assert time.monotonic() < until, "no box came"
+        time.sleep(0.05)
+    time.sleep(0.5)
+    os.kill(process.pid, number)
+    assert process.stdout is not None
+    out = process.stdout.read()
+    assert process.wait(20) == 8
+    document = json.loads(out)
+    assert document["reason"]["code"] == "cancelled"
+    assert ran(host, "runs", "show", document["run"])[1]["status"] == "ended"
