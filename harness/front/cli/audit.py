@@ -7,6 +7,7 @@ import click
 from harness.contract.host import load_host
 from harness.core.errors import StoreError
 from harness.front.cli.options import host_option, json_option, print_json
+from harness.front.cli.terminal import say
 from harness.ledger.audit import verify as verify_store
 
 __all__ = ["audit", "verify"]
@@ -33,7 +34,7 @@ def verify(store: Path | None, host_file: Path, as_json: bool) -> int:
         print_json({"whole": not problems, "problems": [str(problem) for problem in problems]})
     elif problems:
         for problem in problems:
-            click.echo(str(problem), err=True)
+            say(str(problem), err=True)
     else:
-        click.echo("the record is whole")
+        say("the record is whole")
     return EXIT_BROKEN if problems else 0

@@ -6,6 +6,7 @@ import click
 
 from harness.contract.diff import Change, Direction
 from harness.front.cli.options import print_json
+from harness.front.cli.terminal import say
 
 __all__ = ["EXIT_LOOSER", "deny_loosening", "show_changes"]
 
@@ -31,7 +32,7 @@ def show_changes(changes: Sequence[Change], *, as_json: bool, deny: bool) -> int
         )
     else:
         for each in changes:
-            click.echo(str(each))
+            say(str(each))
         if not changes:
-            click.echo("nothing differs")
+            say("nothing differs")
     return EXIT_LOOSER if deny and looser else 0

@@ -10,6 +10,7 @@ from harness.contract.load import load_contract
 from harness.core.errors import Fault, Refused
 from harness.front.cli.failures import EXIT_REFUSED, fault_json
 from harness.front.cli.options import host_option, json_option, policy_option, print_json, read_snippet
+from harness.front.cli.terminal import say
 from harness.language.check import Language
 from harness.language.check import check as check_language
 
@@ -30,9 +31,9 @@ def check(contract: Path, snippet: str | None, host_file: Path, policy: Path | N
         print_json({"ok": not faults, "faults": [fault_json(fault) for fault in faults]})
     elif faults:
         for fault in faults:
-            click.echo(f"{fault}", err=True)
+            say(f"{fault}", err=True)
     else:
-        click.echo("ok")
+        say("ok")
     return EXIT_REFUSED if faults else 0
 
 

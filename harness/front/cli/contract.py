@@ -13,6 +13,7 @@ from harness.contract.load import load_contract
 from harness.front.cli.changes import deny_loosening, show_changes
 from harness.front.cli.failures import fault_json
 from harness.front.cli.options import host_option, json_option, policy_option, print_json
+from harness.front.cli.terminal import say
 
 __all__ = ["contract", "diff", "explain", "lint", "new"]
 
@@ -31,7 +32,7 @@ def contract() -> None:
 def explain(contract: Path, host_file: Path, policy: Path | None) -> None:
     """Answer the five questions of CONTRACT in order."""
     harness = Harness.from_file(host_file, policy=policy)
-    click.echo(explain_contract(harness.effective(contract)))
+    say(explain_contract(harness.effective(contract)))
 
 
 @contract.command()
@@ -46,9 +47,9 @@ def lint(contract: Path, host_file: Path, as_json: bool) -> int:
         print_json({"findings": [fault_json(each) for each in findings]})
     else:
         for each in findings:
-            click.echo(str(each))
+            say(str(each))
         if not findings:
-            click.echo("nothing found")
+            say("nothing found")
     return EXIT_FINDINGS if findings else 0
 
 
@@ -73,8 +74,8 @@ def new(file: Path, ask: bool) -> None:
     answers = _ask(file.stem) if ask else Answers(file.stem)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(draft(answers), "utf-8")
-    click.echo(f"wrote {file}; it loads when nothing in it says TODO any more")
-    click.echo(f"next: harness check {file}")
+    say(f"wrote {file}; it loads when nothing in it says TODO any more")
+    say(f"next: harness check {file}")
 
 
 def _ask(name: str) -> Answers:

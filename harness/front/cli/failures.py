@@ -4,9 +4,8 @@ import json
 import sys
 import traceback
 
-import click
-
 from harness.core.errors import EnvironmentUnavailable, Fault, HarnessError, Refused
+from harness.front.cli.terminal import say
 
 __all__ = ["EXIT_USAGE", "fault_json", "faults_json", "report_failure", "status_of"]
 
@@ -53,16 +52,16 @@ def faults_json(error: BaseException) -> str:
 def report_failure(error: BaseException) -> int:
     """Print a failure for people, or as JSON where `--json` was asked; the exit status."""
     if "--json" in sys.argv:
-        click.echo(faults_json(error))
+        say(faults_json(error))
         return status_of(error)
     if isinstance(error, Refused):
         for fault in error.faults:
-            click.echo(f"refused: {fault}", err=True)
+            say(f"refused: {fault}", err=True)
     elif isinstance(error, HarnessError):
-        click.echo(f"error: {error.message}", err=True)
+        say(f"error: {error.message}", err=True)
         if error.hint:
-            click.echo(f"  hint: {error.hint}", err=True)
+            say(f"  hint: {error.hint}", err=True)
     else:
-        traceback.print_exception(error)
-        click.echo("internal error: please report the lines above", err=True)
+        say("".join(traceback.format_exception(error)), err=True)
+        say("internal error: please report the lines above", err=True)
     return status_of(error)

@@ -3,6 +3,7 @@
 import click
 
 from harness.front.cli.options import json_option, print_json
+from harness.front.cli.terminal import say
 from harness.sandbox.endpoint import find_endpoint
 from harness.sandbox.image import build_image
 
@@ -26,6 +27,6 @@ def build(base: str, from_host: bool, as_json: bool) -> None:
     if as_json:
         print_json({"image": made.id, "origin": made.origin.value, "base": made.base, "note": made.note})
         return
-    click.echo(f"{made.id} ({made.origin.value}, on {made.base})")
+    say(f"{made.id} ({made.origin.value}, on {made.base})")
     if made.note:
-        click.echo(made.note, err=True)
+        say(made.note, err=True)

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import click
 
+from harness.front.cli.terminal import say
+
 __all__ = ["FILES", "init"]
 
 FILES = ("harness.yaml", "tools.py", "contract.yaml", "snippet.py")
@@ -22,7 +24,7 @@ def init(folder: Path) -> None:
     for name in FILES:
         (folder / name).write_text(source.joinpath(name).read_text("utf-8"), "utf-8")
     change = "" if folder == Path(".") else f"cd {folder} && "
-    click.echo(f"wrote {', '.join(FILES)} into {folder}")
-    click.echo("next:")
-    click.echo(f"  {change}harness check contract.yaml snippet.py")
-    click.echo(f"  {change}harness run contract.yaml snippet.py")
+    say(f"wrote {', '.join(FILES)} into {folder}")
+    say("next:")
+    say(f"  {change}harness check contract.yaml snippet.py")
+    say(f"  {change}harness run contract.yaml snippet.py")

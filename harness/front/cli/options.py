@@ -8,6 +8,8 @@ from typing import Any
 import click
 from rich.console import Console
 
+from harness.front.cli.terminal import TerminalConsole, json_text, say
+
 __all__ = [
     "backend_option",
     "console",
@@ -41,12 +43,12 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 
 def console() -> Console:
     """Standard output for people."""
-    return Console(highlight=False, soft_wrap=True)
+    return TerminalConsole(highlight=False, soft_wrap=True)
 
 
 def print_json(document: Any) -> None:
     """One JSON document on standard output."""
-    click.echo(json.dumps(document, ensure_ascii=False, indent=2))
+    say(json_text(document))
 
 
 def read_snippet(path: str) -> str:

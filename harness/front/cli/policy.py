@@ -11,6 +11,7 @@ from harness.contract.policy_diff import policy_diff
 from harness.contract.policy_lines import explain_policy
 from harness.front.cli.changes import deny_loosening, show_changes
 from harness.front.cli.options import json_option, print_json
+from harness.front.cli.terminal import say
 from harness.sandbox.isolation import WALLS
 from harness.sandbox.seccomp import RULES
 from harness.sandbox.spec import SETTINGS, SandboxSpec
@@ -35,13 +36,13 @@ def explain(file: Path | None, as_json: bool) -> None:
     if as_json:
         print_json(document)
         return
-    click.echo(f"policy {chosen.policy}, version {chosen.version}\n")
+    say(f"policy {chosen.policy}, version {chosen.version}\n")
     for part in ("policy", "box", "walls", "system_calls"):
-        click.echo(f"# {part.replace('_', ' ')}")
+        say(f"# {part.replace('_', ' ')}")
         for line in document[part]:
             threat = f"; without it: {line['threat']}" if line.get("threat") else ""
-            click.echo(f"{line['key']} = {_text(line['value'])} [{line['source']}]: {line['reason']}{threat}")
-        click.echo("")
+            say(f"{line['key']} = {_text(line['value'])} [{line['source']}]: {line['reason']}{threat}")
+        say("")
 
 
 @policy.command()

@@ -13,6 +13,7 @@ from harness.contract.host_tools import ToolSource
 from harness.core.call import Effect
 from harness.core.errors import ContractRefused, Fault
 from harness.front.cli.options import host_option, json_option, print_json
+from harness.front.cli.terminal import json_text, say
 from harness.registry.nearest import did_you_mean
 from harness.toolsets.definition import Definition
 from harness.toolsets.errors import SourceUnavailable
@@ -37,13 +38,13 @@ def scan(source: str, host_file: Path) -> int:
         (contract, first_contract(said, definitions)),
     ):
         if path.exists():
-            click.echo(f"kept {path.name}, which is there already")
+            say(f"kept {path.name}, which is there already")
         else:
             path.write_text(text, "utf-8")
-            click.echo(f"wrote {path.name}")
+            say(f"wrote {path.name}")
     for line in differences(read_pins(pins_path(overlay)), definitions):
-        click.echo(line)
-    click.echo(f"next: read {overlay.name}, then `harness tools admit {said.name}`")
+        say(line)
+    say(f"next: read {overlay.name}, then `harness tools admit {said.name}`")
     return 0
 
 
@@ -59,14 +60,14 @@ def admit(source: str, yes: bool, host_file: Path) -> int:
     build_tools(said, Toolsets(load_host(host_file), folder).source(said), overlay, definitions)
     lines = differences(read_pins(pins), definitions)
     if not lines:
-        click.echo("nothing changed since it was admitted")
+        say("nothing changed since it was admitted")
         return 0
     for line in lines:
-        click.echo(line)
+        say(line)
     if not yes:
         click.confirm(f"admit these definitions of `{said.name}`?", abort=True)
     write_pins(pins, definitions)
-    click.echo(f"admitted {len(definitions)} tools in {pins.name}")
+    say(f"admitted {len(definitions)} tools in {pins.name}")
     return 0
 
 
@@ -94,7 +95,7 @@ def test(name: str, arguments: str, yes: bool, host_file: Path, as_json: bool) -
     if as_json:
         print_json(shown)
     else:
-        click.echo(json.dumps(shown, ensure_ascii=False, indent=2))
+        say(json_text(shown))
     return 0 if shown["ok"] else 1
 
 
@@ -119,7 +120,7 @@ def _asked(name: str, host_file: Path) -> tuple[ToolSource, Path, dict[str, Defi
             return await toolsets.source(said).definitions()
         except SourceUnavailable as error:
             if error.tail:
-                click.echo(f"the last lines of `{name}`:\n{error.tail}", err=True)
+                say(f"the last lines of `{name}`:\n{error.tail}", err=True)
             raise
         finally:
             await toolsets.close()

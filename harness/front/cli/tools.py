@@ -13,6 +13,7 @@ from harness.contract.tool import ToolContract
 from harness.core.errors import ContractRefused, Fault
 from harness.front.cli.options import console, host_option, json_option, print_json
 from harness.front.cli.sources import admit, scan, test
+from harness.front.cli.terminal import say
 from harness.registry.catalog import compact as compact_list
 from harness.registry.catalog import stubs as stubs_of
 from harness.registry.nearest import did_you_mean
@@ -69,7 +70,7 @@ def show(name: str, host_file: Path, as_json: bool) -> None:
             console().print(f"[bold]{key}[/bold]: {escape(str(value))}")
     if tool.output_schema is None:
         console().print("[bold]result[/bold]: its source does not say what it looks like")
-    click.echo(stubs_of({name: grant_of(tool)}).source)
+    say(stubs_of({name: grant_of(tool)}).source)
 
 
 @tools.command("stubs")
@@ -81,7 +82,7 @@ def stubs(names: tuple[str, ...], compact: bool, host_file: Path) -> None:
     contracts = Harness.from_file(host_file).registry.contracts()
     chosen = [_one(contracts, name) for name in names] if names else list(contracts.values())
     grants = {tool.name: grant_of(tool) for tool in chosen}
-    click.echo(compact_list(grants) if compact else stubs_of(grants).source)
+    say(compact_list(grants) if compact else stubs_of(grants).source)
 
 
 def grant_of(tool: ToolContract) -> Grant:
