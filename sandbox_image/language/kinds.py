@@ -4,9 +4,10 @@ Standard library only.
 """
 
 import abc
+import sys
 import types
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Union
+from typing import Any, Type, Union  # noqa: UP035 (see `TypeStandIn.__getitem__`)
 
 from sandbox_image.language.names import DEFINABLE, SUBSTITUTES, is_special, words
 
@@ -53,12 +54,18 @@ _MADE_BY_PYTHON = words(
 """What the body of a class holds without the snippet's doing."""
 
 
+_BOX = words("sandbox_image tool_stubs tools __main__")
+"""Packages of the box itself; any other that is no part of Python was admitted as a whole (A16)."""
+
+
 def is_clean(kind: type) -> bool:
     """Whether a class of others may be derived from, and its private attributes be the deriving class's own."""
     place = module_of(kind), kind.__name__
     if place in _CLEAN_CLASSES:
         return True
-    return place[0] in _CLEAN_MODULES and place not in _UNCLEAN_CLASSES
+    top = str(place[0]).partition(".")[0]
+    is_admitted = top not in sys.stdlib_module_names and top not in _BOX
+    return (place[0] in _CLEAN_MODULES or is_admitted) and place not in _UNCLEAN_CLASSES
 
 
 def checked_bases(bases: Iterable[Any]) -> None:
@@ -165,7 +172,7 @@ class TypeStandIn:
         return (OwnMeta,)
 
     def __getitem__(self, item: Any) -> Any:
-        return type[item]
+        return Type[item]  # noqa: UP006 (`type[item]` can be called, and would make a class unseen)
 
     def __or__(self, other: Any) -> Any:
         return Union[type, other]  # noqa: UP007 (`other` may be what `|` does not take)

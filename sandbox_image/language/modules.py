@@ -295,14 +295,20 @@ def is_known(module: str) -> bool:
 
 
 def covered(module: str, imports: frozenset[str]) -> bool:
-    """Whether a list of imports covers a module: it or a package above it is listed, or it is only the way to one."""
+    """Whether a list of imports covers a module: it is listed, or is only the way to one that is.
+
+    A package that has a façade covers its modules that have one; any other is listed module by module (A16).
+    """
     if module in ("tools", "__future__"):
         return True
-    parts = module.split(".")
-    above = (".".join(parts[:length]) for length in range(1, len(parts) + 1))
-    return is_known(module) and (
-        any(each in imports for each in above) or any(each.startswith(module + ".") for each in imports)
-    )
+    if any(each.startswith(f"{module}.") for each in imports):
+        return is_known(module)
+    return is_known(module) and _listed(module, imports)
+
+
+def _listed(module: str, imports: frozenset[str]) -> bool:
+    parts = module.split(".") if module in MODULES else []
+    return module in imports or any(".".join(parts[:length]) in imports for length in range(1, len(parts)))
 
 
 def submodules_of(module: str, imports: frozenset[str]) -> frozenset[str]:
@@ -321,7 +327,8 @@ _BELOW = {
 
 def names_of(module: str, imports: frozenset[str]) -> "frozenset[str] | None":
     """The names that can be taken from a module; None where only the box can tell (tools, admitted packages)."""
-    if module == "tools" or module not in MODULES:
+    if module == "tools" or (module not in MODULES and module in imports):
         return None
-    listed = any(module == each or module.startswith(each + ".") for each in imports) or module == "__future__"
-    return (MODULES[module].names if listed else frozenset()) | submodules_of(module, imports)
+    known = MODULES[module].names if module in MODULES else frozenset()
+    listed = _listed(module, imports) or module == "__future__"
+    return (known if listed else frozenset()) | submodules_of(module, imports)

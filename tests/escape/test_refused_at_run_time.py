@@ -121,6 +121,10 @@ RAISED = {
         "class L(str):\n    def __str__(self): return 'x'\ntype('T', (), {L('__getattribute__'): print})",
         "names of a class are texts, not `L`",
     ),
+    "A01 a class out of an annotation": (
+        "type[int]('T', (), {'__getattribute__': print})",
+        "Type Type cannot be instantiated; use type() instead",
+    ),
     "A04 a method handed over by an addition": (
         "class S(str): pass\nclass R:\n    def __radd__(self, other): return other(1)\ns = S('{0.__class__}')\ns.format += R()",
         "`format` cannot be used here; no object gives it away",
