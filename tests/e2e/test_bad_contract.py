@@ -76,7 +76,7 @@ SNIPPETS: dict[str, tuple[bytes, str]] = {
     "syntax-error-C06": (b"x = 1\nreturn (", "line 2"),
     "empty": (b"", "the snippet is empty"),
     "only-blanks": (b" \n\n", "the snippet is empty"),
-    "1-MB": (b"x = 1\n" * 175_000, "the snippet has 1050000 bytes; at most 262144 are taken"),
+    "1-MB": (b"x = 1\n" * 175_000, "the snippet has 1050000 bytes; at most 131072 are taken"),
     "fences-inside": (b"x = 1\n```python\nreturn x\n```", "line 2"),
     "import-os-A14": (b"import os\nos.system('id')\nreturn {}", "`os`"),
 }
