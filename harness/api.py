@@ -29,6 +29,7 @@ from harness.registry.catalog import stubs
 from harness.registry.registry import Registry
 from harness.registry.source import load_sources
 from harness.report import RunResult
+from harness.run.children import with_children
 from harness.run.corridor import Corridor
 from harness.run.ids import new_run_id
 from harness.run.loop import Propose
@@ -77,6 +78,7 @@ class Harness:
         self._backend = backend
         self._lent = backend is not None
         self.toolsets = Toolsets(self.host, self.folder)
+        self._above: list[Path] = []
         self._store: SqliteStore | None = None
         self._parts: Parts | None = None
         self._bindings = Bindings()
@@ -106,9 +108,8 @@ class Harness:
 
     def contract(self, source: ContractSource) -> Contract:
         """Load a contract against this host's tools. Raises ContractRefused with every fault."""
-        if isinstance(source, Contract):
-            return source
-        return load_contract(source, tools=self.registry.contracts())
+        loaded = source if isinstance(source, Contract) else load_contract(source, tools=self.registry.contracts())
+        return with_children(self, loaded, self._above)
 
     def bind(self, source: ContractSource) -> Effective:
         """A contract under this host's policy and principal.

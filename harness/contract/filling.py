@@ -58,6 +58,7 @@ class Filler:
             approval=approval,
             visible_schema=visible_schema(tool.input_schema, frozenset(bound)),
             masks=frozenset(tool.data.values()) - set(self._contract.permissions.data_classes),
+            share={name: amount for name, amount in grant.budget if amount} if grant.budget is not None else {},
         )
 
     def _limits(self, written: Limits, place: Place) -> Limits | None:

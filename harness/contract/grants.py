@@ -4,11 +4,12 @@ Plain values: binding makes them (`effective`), enforcement reads them.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 from harness.contract.tool import ToolContract
+from harness.core.budget import Amount
 from harness.core.call import Approval, Json
 
 __all__ = ["Constraint", "ConstraintKind", "DestinationTerms", "Grant", "NotifyTerms"]
@@ -54,6 +55,8 @@ class Grant:
     """The input schema without the bound arguments."""
     masks: frozenset[str]
     """Data classes of the tool's labelled fields that the contract may not see."""
+    share: Mapping[str, Amount] = field(default_factory=dict)
+    """Of a contract that is used as a tool: what each call takes out of the run's budget."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ LATER: tuple[Later, ...] = (
     Later("this kind of destination", _destinations, "write `file:PATH` with the format json or jsonl", "is"),
     Later("notifications", _notifications, "leave `notify` out"),
     Later("retention", _retention, "leave `retention` out, and remove files yourself", "is"),
-    Later("contracts as tools", _children, "list the tools themselves"),
+    Later("contracts as tools outside a host", _children, "bind the contract through `Harness`"),
     Later("output models", _output_model, "write `schema:`"),
 )
 

@@ -179,6 +179,7 @@ def _request(grant: Grant) -> dict[str, Amount]:
         request[tool_calls(grant.tool.name)] = 1
     if grant.tool.cost_usd is not None:
         request[Dimension.COST_USD.value] = grant.tool.cost_usd
+    request.update(grant.share)
     return request
 
 

@@ -48,6 +48,7 @@ class Registry:
         self._tools: dict[str, Tool] = {}
         self._folded: dict[str, str] = {}
         self._faults: list[Fault] = []
+        self._lent: set[str] = set()
         self._sealed = False
 
     def add(self, tool: Tool) -> None:
@@ -75,6 +76,25 @@ class Registry:
         self._refuse()
         self._sealed = True
         return self
+
+    def lend(self, tool: Tool) -> None:
+        """Take a contract that others use as a tool, after sealing too; a later binding of it replaces the earlier.
+
+        Raises RegistryRefused where a tool of the host has its name, or one that folds alike.
+        """
+        name = tool.contract.name
+        if name not in self._lent:
+            faults = _name_faults(tool.contract)
+            folded = fold_tool(name)
+            if name in self._tools:
+                faults.append(_conflict(self._tools[name].contract, tool.contract))
+            elif folded in self._folded:
+                faults.append(_folding(self._tools[self._folded[folded]].contract, tool.contract, folded))
+            if faults:
+                raise RegistryRefused(faults)
+            self._folded[folded] = name
+            self._lent.add(name)
+        self._tools[name] = tool
 
     def get(self, name: str) -> Tool | None:
         """A tool by its wire name. Raises RegistryRefused where the registry holds conflicts."""
