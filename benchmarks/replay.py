@@ -1,0 +1,195 @@
+"""Replay of 10,000 journalled calls, and the durable cost of effects, beside an echo, a bare commit and fsync."""
+
+import asyncio
+import json
+import os
+import socket
+import struct
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from benchmarks.baselines import commit, echo
+from benchmarks.figure import Figure
+from harness.api import Harness
+from harness.contract.policy import Policy
+from harness.core.budget import Amount
+from harness.core.canonical import digest
+from harness.core.ports import Receipt, ReceiptKey, Reservation, RunRow
+from harness.core.state import Event, State
+from harness.ledger.sqlite import SqliteStore
+from harness.registry.from_function import from_function
+from harness.registry.registry import Registry
+from harness.registry.settings import Settings
+from harness.run.entries import Where, fact_entry
+from harness.testing import BoxSide, ScriptBackend
+
+__all__ = ["CALLS", "figures"]
+
+CALLS = 10_000
+"""Journalled reads of the paused run that is replayed."""
+EFFECTS = 300
+"""Effects that are made durable one after the other."""
+TOGETHER = 100
+"""Effects that are made durable in one commit."""
+
+
+def figures() -> list[dict[str, object]]:
+    """The rows of `replay` and `durable_effect`, each with its baseline of the same run."""
+    u1, c = echo(), commit()
+    with tempfile.TemporaryDirectory() as folder:
+        replayed, echoed = asyncio.run(_replay(Path(folder)))
+        alone, together = _effects(Path(folder))
+        synced = _fsyncs(Path(folder))
+    note = f"the same calls against an in-memory echo: {echoed:.1f} us each"
+    rows = [
+        Figure("replay", [replayed], "us", "U1", u1, 3, note=note),
+        Figure("replay.against_echo", [replayed], "us", "echo of the same script", echoed, 10),
+        Figure("durable_effect", alone, "us", "C", c, 1.6, note=f"a bare fsync: {synced:.1f} us"),
+        Figure("durable_effect.of_100_in_parallel", together, "us", "C", c, 0.15, note="each, in one commit"),
+    ]
+    return [row.to_json() for row in rows]
+
+
+# --- replay --------------------------------------------------------------------------------------------------
+
+
+def read(number: int) -> int:
+    """Read a number."""
+    return number
+
+
+def put(number: int) -> int:
+    """Put a number down, with a person's word."""
+    return number
+
+
+def _script(marks: list[float]) -> Callable[[BoxSide], None]:
+    def play(box: BoxSide) -> None:
+        box.hello()
+        box.open()
+        began = time.perf_counter()
+        for number in range(CALLS):
+            box.call("read", number=number)
+        marks.append((time.perf_counter() - began) / CALLS * 1_000_000)
+        waiting = box.send_call("put", {"number": 1})
+        box.send({"t": "idle", "waiting": [waiting]})
+        if box.receive() is not None:
+            box.result(1)
+            box.receive()
+
+    return play
+
+
+async def _replay(folder: Path) -> tuple[float, float]:
+    """µs a replayed call, and µs a call of the same script against an echo."""
+    marks: list[float] = []
+    registry = Registry()
+    registry.add(from_function(read, Settings(effect="read", inline=True)))
+    registry.add(from_function(put, Settings(effect="write", approval="always", preview="put {number}")))
+    contract = {
+        "contract": "replay",
+        "version": 1,
+        "output": {"schema": {"type": "integer"}},
+        "budget": {
+            "tokens": 0,
+            "cost_usd": "0",
+            "wall_seconds": 600,
+            "retries": 0,
+            "iterations": 1,
+            "calls": 2 * CALLS,
+        },
+        "permissions": {"tools": [{"tool": "read"}, {"tool": "put"}]},
+        "completion": {"success": "true"},
+        "destination": [{"to": "file:results/${run.id}.json"}],
+    }
+    policy = Policy(policy="bench", version=1)
+    harness = Harness(registry, folder=folder, policy=policy, backend=ScriptBackend(_script(marks)))
+    async with harness:
+        paused = await harness.run(contract, "return 1")
+        await harness.resume(paused.run)
+    return marks[1], _echoed()
+
+
+def _echoed() -> float:
+    """The script's calls against a thread that answers each frame with the same value."""
+    near, far = socket.socketpair()
+
+    def answer() -> None:
+        while head := far.recv(4, socket.MSG_WAITALL):
+            number = json.loads(far.recv(struct.unpack(">I", head)[0], socket.MSG_WAITALL))["id"]
+            body = b'{"t":"answer","id":%d,"at":0,"ok":1}' % number
+            far.sendall(struct.pack(">I", len(body)) + body)
+
+    threading.Thread(target=answer, daemon=True).start()
+    box = BoxSide(near)
+    began = time.perf_counter()
+    for number in range(CALLS):
+        box.call("read", number=number)
+    taken = (time.perf_counter() - began) / CALLS * 1_000_000
+    near.close()
+    return taken
+
+
+# --- effects -------------------------------------------------------------------------------------------------
+
+
+def _effects(folder: Path) -> tuple[list[float], list[float]]:
+    """µs for one durable effect, and for each of many that share a commit."""
+    store = SqliteStore(folder / "effects" / "journal.db")
+    now = time.time()
+    row = RunRow("run-1", "bench", 1, "d" * 64, "alice", now, "running", 1, "", b"{}")
+    store.create_run(row, [fact_entry(Where("run-1", "run-1.1", 0, 1), "run_created", now, {})])
+    alone: list[float] = []
+    for number in range(EFFECTS):
+        began = time.perf_counter()
+        store.reserve(_reservation(number, now))
+        alone.append((time.perf_counter() - began) * 1_000_000)
+    together: list[float] = []
+    for turn in range(5):
+        wanted = [_reservation(EFFECTS + turn * TOGETHER + number, now) for number in range(TOGETHER)]
+        began = time.perf_counter()
+        store.reserve_all(wanted)
+        together.append((time.perf_counter() - began) / TOGETHER * 1_000_000)
+    store.close()
+    return alone, together
+
+
+def _reservation(number: int, now: float) -> Reservation:
+    entry = fact_entry(Where("run-1", "run-1.1", 1, 1), "call", now, {"number": number})
+    content = digest("write", {"number": number})
+    entry = replace(
+        entry,
+        origin="snippet",
+        task="0",
+        call=f"1.{number}",
+        tool="write",
+        content=content,
+        occurrence=1,
+        event=Event.DISPATCH,
+        state=State.DISPATCHED,
+        digest=content,
+        key=content,
+    )
+    receipt = Receipt(ReceiptKey("write", "alice", content), content, "run-1", entry.call, State.DISPATCHED, at=now)
+    used: dict[str, Amount] = {"calls": number}
+    return Reservation(entry, receipt, used=used)
+
+
+def _fsyncs(folder: Path, rounds: int = 200) -> float:
+    """µs of a bare write and fsync of 200 bytes."""
+    descriptor = os.open(folder / "synced", os.O_WRONLY | os.O_CREAT, 0o600)
+    began = time.perf_counter()
+    for _ in range(rounds):
+        os.write(descriptor, b"x" * 200)
+        os.fsync(descriptor)
+    taken = (time.perf_counter() - began) / rounds * 1_000_000
+    os.close(descriptor)
+    return taken
+
+
+if __name__ == "__main__":
+    print(json.dumps(figures(), indent=2))
