@@ -11,6 +11,7 @@ from harness.api import Harness
 from harness.contract.grants import Grant
 from harness.contract.tool import ToolContract
 from harness.core.errors import ContractRefused, Fault
+from harness.front.agents.toolbox import Toolbox
 from harness.front.cli.options import console, host_option, json_option, print_json
 from harness.front.cli.sources import admit, scan, test
 from harness.front.cli.terminal import say
@@ -18,7 +19,10 @@ from harness.registry.catalog import compact as compact_list
 from harness.registry.catalog import stubs as stubs_of
 from harness.registry.nearest import did_you_mean
 
-__all__ = ["grant_of", "list_", "show", "stubs", "tools"]
+__all__ = ["export", "grant_of", "list_", "show", "stubs", "tools"]
+
+
+FORMATS = ("anthropic", "openai", "openai-responses", "programmatic")
 
 
 @click.group()
@@ -83,6 +87,22 @@ def stubs(names: tuple[str, ...], compact: bool, host_file: Path) -> None:
     chosen = [_one(contracts, name) for name in names] if names else list(contracts.values())
     grants = {tool.name: grant_of(tool) for tool in chosen}
     say(compact_list(grants) if compact else stubs_of(grants).source)
+
+
+@tools.command("export")
+@click.argument("contracts", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--format", "form", type=click.Choice(FORMATS), default=FORMATS[0], show_default=True)
+@host_option
+def export(contracts: tuple[Path, ...], form: str, host_file: Path) -> None:
+    """CONTRACTS as tool definitions in a provider's format, as JSON; `programmatic` gives the tools of the first one."""
+    toolbox = Toolbox(Harness.from_file(host_file), contracts)
+    made = {
+        "anthropic": toolbox.anthropic,
+        "openai": toolbox.openai,
+        "openai-responses": toolbox.openai_responses,
+        "programmatic": lambda: toolbox.anthropic_programmatic(next(iter(toolbox.offers))),
+    }
+    print_json(made[form]())
 
 
 def grant_of(tool: ToolContract) -> Grant:
