@@ -14,6 +14,7 @@ from harness.approvals.decision import decision_document, load_key, sign
 from harness.core.bundle import Bundle, BundleState
 from harness.front.cli.failures import EXIT_REFUSED
 from harness.front.cli.options import console, host_option, json_option, policy_option, print_json
+from harness.front.cli.terminal import say
 from harness.run.telling import bundle_document
 
 __all__ = ["approvals", "decide", "list_", "show"]
@@ -103,9 +104,9 @@ def decide(reference: str, approve: tuple[str, ...], deny: tuple[str, ...], rest
     if options["as_json"]:
         print_json({"taken": outcome.taken, "code": outcome.code, "why": outcome.why, "run": outcome.run})
     else:
-        click.echo(outcome.why, err=not outcome.taken)
+        say(outcome.why, err=not outcome.taken)
         if outcome.taken:
-            click.echo(f"the run goes on with `harness resume {outcome.run}`, or where a host watches")
+            say(f"the run goes on with `harness resume {outcome.run}`, or where a host watches")
     return 0 if outcome.taken else EXIT_REFUSED
 
 
