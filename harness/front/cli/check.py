@@ -66,7 +66,7 @@ def _alone(contract: Path) -> tuple[Fault, ...]:
 def _snippet_faults(source: str, effective: Effective | None) -> tuple[Fault, ...]:
     try:
         if effective is None:
-            check_language(source, language=Language.RESTRICTED, imports=(), tools=frozenset())
+            check_language(source, language=Language.RESTRICTED)
         else:
             tools = frozenset(grant.tool for grant in effective.contract.permissions.tools)
             check_language(source, language=effective.language, imports=effective.imports, tools=tools)
