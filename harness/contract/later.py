@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from harness.contract.model import Contract
 from harness.contract.policy import Policy
 from harness.contract.words import FILE, Form
+from harness.core.budget import Metered
 from harness.core.errors import Fault
 
 __all__ = ["LATER", "LATER_POLICY", "NOT_AVAILABLE", "Later", "LaterPolicy", "unavailable_faults"]
@@ -72,6 +73,9 @@ class LaterPolicy:
 
 
 LATER_POLICY: tuple[LaterPolicy, ...] = (
+    LaterPolicy(
+        "proxied models", "metered", lambda policy: any(ways == (Metered.PROXIED,) for ways in policy.metered.values())
+    ),
     LaterPolicy("masks of unlabelled fields", "mask_unlabelled", lambda policy: policy.mask_unlabelled),
 )
 

@@ -36,6 +36,10 @@ PEAKS = frozenset({Dimension.MEMORY_MB, Dimension.PIDS, Dimension.DISK_MB})
 """Dimensions whose use is a highest level, not a sum."""
 
 
+COUNTED = frozenset({Dimension.CALLS, Dimension.RETRIES, Dimension.ITERATIONS})
+"""Dimensions that the host counts itself, whoever settles them."""
+
+
 class Metered(StrEnum):
     """Who reported the use of a dimension."""
 
@@ -172,6 +176,8 @@ class Budget:
 
     def _note(self, name: str, used: Amount, metered: Metered) -> None:
         self._used[name] = used
+        if name.partition(":")[0] in COUNTED:
+            metered = Metered.HOST
         if used and _STRENGTH.index(metered) > _STRENGTH.index(self._metered.get(name, Metered.NONE)):
             self._metered[name] = metered
 

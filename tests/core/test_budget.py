@@ -79,7 +79,7 @@ def test_what_nothing_limits_is_counted_all_the_same() -> None:
     budget = Budget({})
     assert budget.charge({tool_calls("a"): 3}) is None
     assert budget.remaining("calls:a") is None
-    assert budget.report() == {"calls:a": Usage(None, 3, 0, Metered.CHARGED)}
+    assert budget.report() == {"calls:a": Usage(None, 3, 0, Metered.HOST)}
 
 
 def test_a_resumed_run_starts_from_the_stored_counters() -> None:

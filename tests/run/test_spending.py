@@ -1,9 +1,14 @@
 """Where a budget went: by tool, by iteration, by model, with what is left of each limit."""
 
 import asyncio
+import json
 from decimal import Decimal
+from pathlib import Path
+
+from click.testing import CliRunner
 
 from harness import tool
+from harness.front.cli.runs import report
 from tests.run.making import document, harness
 
 
@@ -44,3 +49,19 @@ def test_the_report_adds_up(tmp_path):
     assert spending["headroom"]["tokens"] == {"left": 8888, "share": 0.8888, "metered": "charged"}
     assert spending["headroom"]["cost_usd"] == {"left": "0.9945", "share": 0.9945, "metered": "charged"}
     assert spending["headroom"]["iterations"] == {"left": 3, "share": 0.6, "metered": "host"}
+
+
+def test_the_command_shows_it(tmp_path, monkeypatch):
+    """`harness runs report RUN`, as tables and as JSON."""
+    made = harness(tmp_path, (ask,), lambda box: (box.call("ask", amount=5), box.result(10)))
+    result = made.run_sync(document(tools=["ask"], budget={"tokens": 100, "cost_usd": "1"}), "1")
+    monkeypatch.chdir(tmp_path)
+    Path("harness.yaml").write_text("tools: []\nstore: .harness\n")
+    shown = CliRunner().invoke(report, [result.run, "--json"], standalone_mode=False)
+    assert json.loads(shown.stdout) == result.to_json()["spending"]
+    tables = CliRunner().invoke(report, [result.run], standalone_mode=False).stdout
+    assert [title for title in ("by tool", "by iteration", "charged", "left") if title in tables.splitlines()] == [
+        "by tool",
+        "by iteration",
+        "left",
+    ]

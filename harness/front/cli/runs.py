@@ -1,5 +1,6 @@
-"""`harness runs`: what ran, what waits for whom, and every call of a run."""
+"""`harness runs`: what ran, what waits for whom, every call of a run, and where its budget went."""
 
+import json
 from pathlib import Path
 
 import click
@@ -8,14 +9,15 @@ from rich.table import Table
 
 from harness.api import Harness
 from harness.front.cli.options import console, host_option, json_option, print_json
+from harness.front.cli.spending import show_spending
 from harness.run.telling import run_document, run_line
 
-__all__ = ["list_", "runs", "show"]
+__all__ = ["list_", "report", "runs", "show"]
 
 
 @click.group()
 def runs() -> None:
-    """List and show runs."""
+    """List, show and account for runs."""
 
 
 @runs.command("list")
@@ -78,3 +80,21 @@ def show(run: str, host_file: Path, as_json: bool) -> None:
         out.print(escape(f"{bundle['reference']} {bundle['state']}{decided}{names}, until {bundle['expires_at']}"))
         for line in bundle["calls"]:
             out.print(f"  {line['call']} {escape(line['preview'])} [dim]({line['state']})[/dim]")
+
+
+@runs.command()
+@click.argument("run")
+@host_option
+@json_option
+def report(run: str, host_file: Path, as_json: bool) -> None:
+    """Say where the budget of RUN went: by tool, by iteration, by model, and what was left."""
+    harness = Harness.from_file(host_file)
+    try:
+        row = harness.recorded(run)
+    finally:
+        harness.store().close()
+    spending = json.loads(row.ending)["spending"] if row.ending else {}
+    if as_json:
+        print_json(spending)
+    else:
+        show_spending(console(), spending)
