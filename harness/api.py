@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from harness.approvals.announce import Announcer, Silent, Webhook
 from harness.contract.effective import Effective, Terms, bind
 from harness.contract.host import HostFile, load_host
 from harness.contract.kept import Bindings
@@ -262,8 +263,13 @@ class Harness:
                 results=str(self.folder),
                 runtime=self.host.sandbox.runtime,
                 image=self.host.sandbox.image,
+                announcer=self._announcer(),
             )
         return self._parts
+
+    def _announcer(self) -> Announcer:
+        url = self.host.announce
+        return Webhook(url, self.policy.private_hosts) if url else Silent()
 
     async def _choose(self) -> Backend:
         """A backend that works here and that the policy allows. Raises EnvironmentUnavailable."""

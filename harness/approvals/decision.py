@@ -27,6 +27,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from harness.approvals.bundle import shown
+from harness.approvals.grants import grants_in
 from harness.contract.policy import Approver, Policy
 from harness.core.bundle import Bundle, CallDecision, Decided
 from harness.core.call import Effect, Json
@@ -110,10 +111,15 @@ def judge(document: bytes, bundle: Bundle | None, policy: Policy, asker: str, so
     if any(shown(ask).effect not in approver.effects for ask in bundle.asks):
         return Ignored("not_his_effect", f"`{approver.name}` may not decide about effects of this kind")
     calls = _calls(read.get("calls"), bundle)
-    if calls is None:
+    if calls is None or (read.get("grants") and not _may_grant(document, bundle, policy)):
         return Decided(bundle.id, (), approver.name, source, document, all_rejected=True)
     needed = {ask.id: policy.approvals_needed for ask in bundle.asks if shown(ask).effect is Effect.DESTRUCTIVE}
     return Decided(bundle.id, calls, approver.name, source, document, approvals_needed=needed)
+
+
+def _may_grant(document: bytes, bundle: Bundle, policy: Policy) -> bool:
+    """Whether the bounded grants of a document are whole, and the policy lets an approver give any."""
+    return policy.grants and bundle.kind == "approval" and grants_in(document, bundle, "", 0.0) is not None
 
 
 def _read(document: bytes) -> dict[str, Any] | Ignored:

@@ -61,6 +61,8 @@ class HostFile(Section):
     """Policy file; none: the built-in one."""
     store: Text = ".harness"
     """Folder of the journal and the audit."""
+    announce: Text = ""
+    """Webhook that hears of waiting bundles: counts and a reference, no arguments; none: nobody is told."""
     sandbox: HostSandbox = HostSandbox()
     secrets: Mapping[str, SecretSource] = Field(default_factory=dict)
 

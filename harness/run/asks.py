@@ -1,8 +1,10 @@
 """What people have said of the calls of one run: an index over its bundles, read from the store when it must be."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from harness.approvals.bundle import preview_line
 from harness.contract.expression import Predicate, compile_predicate
 from harness.core.bundle import Ask, Bundle, BundleState, Ledger, WaitState
 from harness.core.call import Call
@@ -158,4 +160,14 @@ class Asks:
         return ApprovalFact(ApprovalStatus.NONE, reference=said.bundle.reference)
 
     def _said(self, status: ApprovalStatus, said: Said, by: CoveredBy = CoveredBy.CALL) -> ApprovalFact:
-        return ApprovalFact(status, said.ask.id, said.ask.digest, by, reference=said.bundle.reference)
+        reason = _reason(said.bundle) if status is ApprovalStatus.REJECTED else ""
+        return ApprovalFact(status, said.ask.id, said.ask.digest, by, reference=said.bundle.reference, reason=reason)
+
+
+def _reason(bundle: Bundle) -> str:
+    """What the person gave as a reason, as one safe line."""
+    try:
+        text = json.loads(bundle.decision).get("reason", "")
+    except ValueError:
+        return ""
+    return preview_line(text)[0] if isinstance(text, str) else ""

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from harness.approvals.decision import Ignored, bundle_id, judge
+from harness.approvals.grants import grants_in
 from harness.contract.policy import Policy
 from harness.contract.tool import ToolContract
-from harness.core.bundle import Bundle, BundleState, Ledger, Taken
+from harness.core.bundle import Bundle, BundleState, Decided, Ledger, Taken
 from harness.core.canonical import canonical
 from harness.core.ending import Ending, Outcome, ReasonCode
 from harness.core.errors import StoreError
@@ -55,10 +56,21 @@ def decide(store: Ledger, policy: Policy, document: bytes, source: str) -> Decis
         return DecisionOutcome(False, judged.code, judged.why)
     assert bundle is not None, "only a document for a bundle is a decision"
     taken = store.decide(judged)
+    if taken is Taken.TAKEN and not judged.all_rejected:
+        _give(store, judged, bundle)
     code, why = taken.value, _WHY[taken]
     if taken is Taken.TAKEN and judged.all_rejected:
         code, why = "rejected_all", "the document is malformed: all calls of its bundle are rejected"
     return DecisionOutcome(taken in (Taken.TAKEN, Taken.COUNTED), code, why, bundle.reference, bundle.run)
+
+
+def _give(store: Ledger, decided: Decided, bundle: Bundle) -> None:
+    """Store the bounded grants of a decision that was taken; a crash before that only asks again."""
+    now = store.judged_now()
+    for grant in grants_in(decided.document, bundle, decided.by, now) or ():
+        where = Where(bundle.run, bundle.lineage, bundle.iteration, found(store, bundle.run).attempt)
+        detail = {"tool": grant.tool, "calls": grant.calls, "while": grant.condition, "by": decided.by}
+        store.add_grant(grant, [fact_entry(where, "grant", now, {**detail, "until": grant.until})])
 
 
 def found(store: Ledger, run: str) -> RunRow:

@@ -254,3 +254,50 @@ async def test_an_approval_does_not_reach_past_a_change_of_the_policy(tmp_path: 
         with pytest.raises(Exception, match="put"):
             await harness.resume(paused.run)
         assert (DONE, harness.recorded(paused.run).status) == ([], "paused")
+
+
+@tool(effect="write", approval="before_execute", preview="pay {amount}: {reason}", timeout_s=5)
+def pay(amount: int, reason: str) -> int:
+    """Pay an amount."""
+    DONE.append(amount)
+    return amount
+
+
+def paying(*calls: tuple[int, str]):
+    """Payments one after the other; the result counts them."""
+
+    def script(box: BoxSide) -> None:
+        for amount, reason in calls:
+            if not at_once(box, [("0", "pay", {"amount": amount, "reason": reason})]):
+                return
+        box.result(10)
+
+    return script
+
+
+@in_loop
+async def test_an_approval_covers_every_argument_unless_a_grant_says_otherwise(tmp_path: Path) -> None:
+    """F03: by default every field counts, so another `reason` asks again; a bounded grant names what matters."""
+    script = paying((5, "a"), (5, "b"), (50, "c"))
+    contract = {**gated(["pay"]), "permissions": {"tools": [{"tool": "pay"}]}}
+    async with waiting_harness(tmp_path, [pay], script, grants=True) as harness:
+        paused = await harness.run(contract, "return 1")
+        document = decision_document(harness.approvals[0], "bob", {"1.1": True})
+        document["grants"] = [{"tool": "pay", "calls": 1, "while": "args.amount < 10", "seconds": 3600}]
+        assert harness.decide(sign(document, key_of("bob"))).code == "taken"
+        again = await harness.resume(paused.run)
+        assert (again.reason.value, DONE) == ("paused", [5, 5])
+        assert [ask.call for ask in harness.approvals[1].asks] == ["1.3"]
+
+
+@in_loop
+async def test_a_grant_that_the_policy_does_not_allow_rejects_the_bundle(tmp_path: Path) -> None:
+    """It is a malformed document of an approver."""
+    contract = {**gated(["pay"]), "permissions": {"tools": [{"tool": "pay"}]}}
+    async with waiting_harness(tmp_path, [pay], paying((5, "a"))) as harness:
+        paused = await harness.run(contract, "return 1")
+        document = decision_document(harness.approvals[0], "bob", {"1.1": True})
+        document["grants"] = [{"tool": "pay", "calls": 1, "while": "", "seconds": 3600}]
+        assert harness.decide(sign(document, key_of("bob"))).code == "rejected_all"
+        await harness.resume(paused.run)
+        assert DONE == []

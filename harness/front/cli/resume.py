@@ -27,13 +27,18 @@ WATCH_SECONDS = 1.0
 @backend_option
 @json_option
 def resume(run: str, watch: bool, force: bool, **options: Any) -> int:
-    """Go on with RUN, to its end or its next pause."""
-    if bool(run) == watch:
-        raise click.UsageError("name a run, or watch for decisions with --watch")
+    """Go on with RUN, to its end or its next pause; without RUN with every run whose decision is there."""
+    if run and watch:
+        raise click.UsageError("--watch resumes every run: name none")
     harness = Harness.from_file(options["host_file"], policy=options["policy"], backend=options["backend"] or "")
     if watch:
         asyncio.run(_watch(harness, options["as_json"]))
         return 0
+    if not run:
+        results = asyncio.run(_resume_decided(harness))
+        for result in results:
+            _tell(result, options["as_json"])
+        return max((result.exit_code for result in results), default=0)
     result = asyncio.run(_resume(harness, run, force))
     _tell(result, options["as_json"])
     return result.exit_code
@@ -60,6 +65,11 @@ async def _resume(harness: Harness, run: str, force: bool) -> RunResult:
         with orderly(corridor.cancel):
             await corridor.resume()
         return await corridor.finish()
+
+
+async def _resume_decided(harness: Harness) -> list[RunResult]:
+    async with harness:
+        return await harness.resume_decided()
 
 
 async def _watch(harness: Harness, as_json: bool) -> None:
