@@ -1,7 +1,7 @@
 # Every target does its own set-up; a second start installs and builds nothing.
 PY := .venv/bin/python
 
-.PHONY: demo test check lint types imports bench setup clean
+.PHONY: demo test check lint types imports bench bench-peers bench-pays setup clean
 
 setup:
 	@bash .ci/setup.sh
@@ -27,6 +27,17 @@ imports: setup
 
 bench: setup
 	@$(PY) -m benchmarks
+
+# What the harness is set beside lives in an environment of its own: the product never depends on it.
+.venv-peers/bin/python:
+	@$(PY) -m venv .venv-peers
+	@.venv-peers/bin/python -m pip install -q pydantic-monty smolagents 'llm-sandbox[docker]'
+
+bench-peers: setup .venv-peers/bin/python
+	@$(PY) -m benchmarks.peers
+
+bench-pays: setup
+	@$(PY) -m benchmarks.pays
 
 clean:
 	rm -rf .venv build .mypy_cache .ruff_cache .pytest_cache

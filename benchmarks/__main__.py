@@ -8,7 +8,9 @@ from pathlib import Path
 
 from benchmarks.baselines import commit, echo, pinned, python_start
 from benchmarks.figure import Figure
+from benchmarks.memory import memory_figures
 from benchmarks.parts import part_figures
+from benchmarks.replay import figures as replay_rows
 from benchmarks.runs import call_figures, run_figures
 
 RESULTS = Path(__file__).parent / "results" / "latest.json"
@@ -16,9 +18,10 @@ RESULTS = Path(__file__).parent / "results" / "latest.json"
 
 async def _figures(base: dict[str, float]) -> list[Figure]:
     return [
-        *await call_figures(base["U1"], base["U2"], base["C"]),
+        *await call_figures(base["U1"], base["U2"]),
         *await run_figures("bubblewrap", base["P"]),
         *await run_figures("docker", base["P"]),
+        *await memory_figures(),
         *part_figures(),
     ]
 
@@ -28,13 +31,13 @@ def main() -> None:
     with pinned():
         u1 = echo()
     base = {"P": python_start(), "U1": u1, "U2": echo(), "C": commit()}
-    figures = asyncio.run(_figures(base))
+    rows = [*(figure.to_json() for figure in asyncio.run(_figures(base))), *replay_rows()]
     print(
         "baselines: "
         + ", ".join(f"{name} = {value:.1f} {'ms' if name == 'P' else 'us'}" for name, value in base.items())
     )
     print(f"{'figure':28} {'p50':>10} {'p95':>10} {'p99':>10} {'n':>6}  unit    {'ratio':>8} {'goal':>8}  met")
-    for row in (figure.to_json() for figure in figures):
+    for row in rows:
         sign = "≥" if row["at_least"] else "≤"
         beside = f"{row['ratio']:.2f} {row['baseline']}" if row["baseline"] else f"{row['ratio']:.1f}"
         print(
@@ -43,7 +46,7 @@ def main() -> None:
         )
     RESULTS.parent.mkdir(exist_ok=True)
     machine = {"cores": os.cpu_count(), "python": platform.python_version(), "kernel": platform.release()}
-    document = {"machine": machine, "baselines": base, "figures": [figure.to_json() for figure in figures]}
+    document = {"machine": machine, "baselines": base, "figures": rows}
     RESULTS.write_text(json.dumps(document, indent=2) + "\n", "utf-8")
     print(f"written to {RESULTS}")
 

@@ -1,6 +1,6 @@
 """Parts alone: the language check, the guards, import and start."""
 
-import importlib
+import importlib.util
 import json
 import math
 import statistics
