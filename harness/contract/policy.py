@@ -16,6 +16,7 @@ from harness.contract.words import FILE, BackendName, Language
 from harness.core.budget import Amount, Dimension, Metered
 from harness.core.call import Approval, Effect, Json
 from harness.core.canonical import digest
+from sandbox_image.language.modules import STANDARD
 
 __all__ = [
     "BUILT_IN",
@@ -27,41 +28,11 @@ __all__ = [
     "SecretRule",
 ]
 
-STANDARD_MODULES = (
-    "asyncio",
-    "base64",
-    "bisect",
-    "calendar",
-    "collections",
-    "collections.abc",
-    "concurrent.futures",
-    "copy",
-    "csv",
-    "dataclasses",
-    "datetime",
-    "decimal",
-    "enum",
-    "fractions",
-    "functools",
-    "hashlib",
-    "heapq",
-    "io",
-    "itertools",
-    "json",
-    "math",
-    "random",
-    "re",
-    "statistics",
-    "string",
-    "textwrap",
-    "threading",
-    "time",
-    "typing",
-    "urllib.parse",
-    "uuid",
-    "zoneinfo",
-)
-"""What ordinary snippets import, and what gives no way out of the box."""
+STANDARD_MODULES = tuple(sorted(STANDARD - {"operator", "sys"}))
+"""What ordinary snippets import, and what gives no way out of the box: the modules that `restricted` has vetted.
+
+`operator` and `sys` are left to policies that name them: in `plain` they are the real ones (A10, A11).
+"""
 
 
 class Ceilings(Section):
