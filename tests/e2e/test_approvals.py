@@ -173,3 +173,61 @@ def test_a_signal_cancels_in_order(host: Path, number: signal.Signals) -> None:
     document = json.loads(out)
     assert document["reason"]["code"] == "cancelled"
     assert ran(host, "runs", "show", document["run"])[1]["status"] == "ended"
+
+
+SLOW = """
+import random, time
+from tools import note
+first = note("one")
+seen = [random.random(), time.time()]
+time.sleep(2)
+second = note("two")
+[*seen, first, second]
+"""
+
+
+def test_a_host_that_is_killed_is_resumed_in_another_process(host: Path) -> None:
+    """F10: SIGKILL in the middle of a real box; the effect before it is not made again, and the rest happens."""
+    tools = (host / "tools.py").read_text()
+    note = TOOLS.split('@tool(effect="write"')[1].replace(', approval="always"', "").replace("def write", "def note")
+    (host / "tools.py").write_text(tools + '\n\n@tool(effect="write"' + note)
+    contract = {**CONTRACT, "permissions": {"tools": [{"tool": "note"}]}}
+    (host / "contract.json").write_text(json.dumps(contract))
+    (host / "snippet.py").write_text(SLOW)
+    command = [sys.executable, "-m", "harness.front.cli.main", "run", "contract.json", "snippet.py"]
+    process = subprocess.Popen([*command, "--backend", "bubblewrap"], cwd=host, stdout=subprocess.DEVNULL)
+    until = time.monotonic() + 60
+    while acts(host) != ["one"]:
+        assert time.monotonic() < until, "the first effect did not come"
+        time.sleep(0.02)
+    time.sleep(0.3)
+    process.kill()
+    process.wait(20)
+    (run,) = ran(host, "runs", "list")[1]
+    assert run["status"] == "running"
+    status, result = ran(host, "resume", run["run"], "--backend", "bubblewrap")
+    assert (status, result["result"][2:]) == (0, ["one", "two"]), result
+    assert acts(host) == ["one", "two"]
+    assert harness("audit", "verify", cwd=host)[0] == 0
+
+
+def test_a_held_box_goes_on_where_it_was(host: Path) -> None:
+    """hold_seconds: frozen, then thawed by the decision; no second attempt."""
+    contract = {**CONTRACT, "approval": {"hold_seconds": 30}}
+    (host / "contract.json").write_text(json.dumps(contract))
+    (host / "snippet.py").write_text(GATHER)
+    command = [sys.executable, "-m", "harness.front.cli.main", "run", "contract.json", "snippet.py", "--json"]
+    process = subprocess.Popen([*command, "--backend", "bubblewrap"], cwd=host, stdout=subprocess.PIPE)
+    until = time.monotonic() + 60
+    waiting: list[Any] = []
+    while not waiting:
+        assert time.monotonic() < until, "nothing was asked"
+        time.sleep(0.2)
+        if (host / ".harness" / "journal.db").exists():
+            waiting = ran(host, "approvals", "list")[1]
+    status, _ = ran(host, "approvals", "decide", waiting[0]["reference"], "--all", "--approve", "1.1", "--key", "boss")
+    assert status == 0
+    out, _ = process.communicate(timeout=60)
+    result = json.loads(out)
+    assert (process.returncode, result["result"][3:]) == (0, ["a", "b", "c"]), result
+    assert ran(host, "runs", "show", result["run"])[1]["attempt"] == 1
