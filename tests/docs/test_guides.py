@@ -1,4 +1,4 @@
-"""The guides are run as they are written: files with a title are written, commands are run, the lines of `text` are seen."""
+"""The guides are run as they are written: titled files, commands, and the lines of `text` that they print."""
 
 import http.server
 import json

@@ -94,7 +94,7 @@ def stubs(names: tuple[str, ...], compact: bool, host_file: Path) -> None:
 @click.option("--format", "form", type=click.Choice(FORMATS), default=FORMATS[0], show_default=True)
 @host_option
 def export(contracts: tuple[Path, ...], form: str, host_file: Path) -> None:
-    """CONTRACTS as tool definitions in a provider's format, as JSON; `programmatic` gives the tools of the first one."""
+    """CONTRACTS as tool definitions of a provider, as JSON; `programmatic`: the tools of the first one."""
     toolbox = Toolbox(Harness.from_file(host_file), contracts)
     made = {
         "anthropic": toolbox.anthropic,
