@@ -32,7 +32,7 @@ from harness.run.history import call_record
 from harness.run.iteration import Iteration, Snippet
 from harness.run.lineage import Continues, Lineages
 from harness.run.lines import call_lines, iteration_line
-from harness.run.metering import unmetered
+from harness.run.metering import overspent, unmetered
 from harness.run.observation import Observation
 from harness.run.opening import Resumption, SameRun, new_row, this_process
 from harness.run.place import box_spec
@@ -331,7 +331,9 @@ class Corridor:
             return waiting_under(ending, doubts)
         if ending.outcome is not Outcome.ACCEPTED:
             return ending
-        return self._checks_cost() or unmetered(self._effective.policy, self._state.budget.report()) or ending
+        report = self._state.budget.report()
+        short = self._checker.short or overspent(report)
+        return exhausted(short) if short is not None else unmetered(self._effective.policy, report) or ending
 
     def _fact(self, kind: str, detail: dict[str, Json]) -> Entry:
         state = self._state

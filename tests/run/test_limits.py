@@ -246,6 +246,26 @@ def test_cpu_seconds(tmp_path, used, reason):
     assert result.budget["cpu_seconds"].used == used
 
 
+@pytest.mark.parametrize(("less", "reason"), [(1, "budget_exhausted"), (0, "contract_passed"), (-1, "contract_passed")])
+def test_journal_bytes(tmp_path, less, reason):
+    """What a run writes down: its limit one below, at, and above what it needs."""
+    probe = harness(tmp_path / "probe", (reported,), one("reported", amount=1))
+    (tmp_path / "probe").mkdir()
+    contract = {"tools": ["reported"], "budget": {"tokens": 10, "cost_usd": "1"}}
+    needed = probe.run_sync(document(**contract), "1").budget["journal_bytes"].used
+    contract["budget"]["journal_bytes"] = needed - less
+    result = harness(tmp_path, (reported,), one("reported", amount=1)).run_sync(document(**contract), "1")
+    assert result.reason.value == reason
+
+
+def test_cpu_that_no_sample_saw_in_time_counts(tmp_path):
+    """A snippet that is over between two samples is not accepted for it."""
+    made = harness(tmp_path, ())
+    made._backend = MeasuredBackend(playing(lambda box: box.result(10)), BoxUsage(2.1, None, None))
+    result = made.run_sync(document(budget={"cpu_seconds": 2}), "1")
+    assert ended(result) == ("rejected", "budget_exhausted")
+
+
 def test_an_effect_in_part_is_charged(tmp_path):
     """A call that did part of its work is settled like any other."""
 
