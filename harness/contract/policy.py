@@ -28,7 +28,7 @@ __all__ = [
     "SecretRule",
 ]
 
-STANDARD_MODULES = tuple(sorted(STANDARD - {"operator", "sys"}))
+STANDARD_MODULES = tuple(name for name in sorted(STANDARD) if name not in ("operator", "sys"))
 """What ordinary snippets import, and what gives no way out of the box: the modules that `restricted` has vetted.
 
 `operator` and `sys` are left to policies that name them: in `plain` they are the real ones (A10, A11).
