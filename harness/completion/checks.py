@@ -1,11 +1,11 @@
 """Checks and their evidence as values: the status of each, what was observed, and whether enough of it passed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from harness.core.call import Json
-from harness.core.clock import utc_text
+from harness.core.clock import utc_seconds, utc_text
 
 __all__ = ["CheckResult", "CheckStatus", "Evidence", "conclude", "obstacles"]
 
@@ -83,6 +83,15 @@ class CheckResult:
             "iteration": self.iteration,
             "evidence": [each.to_json() for each in self.evidence],
         }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Json]) -> "CheckResult":
+        """The check that `to_json` wrote, read from this host's own journal."""
+        evidence = tuple(
+            Evidence(**{**each, "status": CheckStatus(each["status"]), "at": utc_seconds(each["at"])})
+            for each in data["evidence"]
+        )
+        return cls(**{**data, "status": CheckStatus(data["status"]), "evidence": evidence})
 
     @property
     def error(self) -> str:

@@ -4,7 +4,7 @@ import time
 from datetime import UTC, datetime
 from typing import Protocol
 
-__all__ = ["Clock", "SystemClock", "utc_text"]
+__all__ = ["Clock", "SystemClock", "utc_seconds", "utc_text"]
 
 
 class Clock(Protocol):
@@ -30,3 +30,8 @@ class SystemClock:
 def utc_text(seconds: float) -> str:
     """RFC 3339 in UTC with microseconds, `2026-01-02T03:04:05.000006Z`."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def utc_seconds(text: str) -> float:
+    """Seconds since the epoch of what `utc_text` wrote. Raises ValueError."""
+    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC).timestamp()

@@ -71,6 +71,15 @@ class Assessor:
         run.journal.note(fact_entry(run.where(record.number), "stopped", run.clock.now(), {"detail": stop.detail}))
         return stop
 
+    def recall(self, iterations: Sequence[IterationRecord]) -> None:
+        """Count the iterations of an earlier attempt, so that a loop that went nowhere is still seen."""
+        for record in iterations:
+            if record.returned:
+                faults = tuple(validate(record.output, self._run.effective.output_validator))
+                self.last = Assessment(record.number, record.output, True, faults)
+            seen = Seen(record.snippet, record.output, record.returned, record.returned and self.last.fits)
+            self._stops.observe(seen, self.facts(record.number))
+
     async def propose(self, iteration: int, output: Json) -> None:
         """Judge `output` as the proposal after `iteration`."""
         run = self._run

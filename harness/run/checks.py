@@ -6,7 +6,7 @@ They only read, the box never sees them, and every trial is a line of the journa
 import hashlib
 import hmac
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from harness.completion.checks import CheckResult, CheckStatus, Evidence, conclude, obstacles
@@ -16,7 +16,7 @@ from harness.contract.tool import ToolContract
 from harness.core.budget import Amount, Budget, Metered, Shortage
 from harness.core.call import Call, Effect, Json, Origin
 from harness.core.canonical import canonical, digest
-from harness.core.ports import Outcome, Receipt, ReceiptKey
+from harness.core.ports import Entry, Outcome, Receipt, ReceiptKey
 from harness.core.state import Event, State
 from harness.core.verdict import Decision
 from harness.enforcement.facts import NO_APPROVAL, ApprovalFact, Compiled
@@ -94,7 +94,7 @@ class Checker:
         for each in obstacles(self._results.values()):
             if each.kind == CheckKind.PRECONDITION.value and each.status is not CheckStatus.PENDING:
                 self._waived[each.id] = by
-                self._results[each.id] = self._skipped(each, f"{each.status}: {each.detail}", by)
+                self._keep(self._skipped(each, f"{each.status}: {each.detail}", by))
 
     @property
     def has_invariants(self) -> bool:
@@ -116,10 +116,20 @@ class Checker:
             evidence = [await self._trial(rule, iteration, facts) for _ in range(rule.repeat)]
             status, detail = conclude(evidence, rule.need)
             result = replace(base, status=status, detail=detail, evidence=tuple(evidence))
-        self._results[rule.id] = result
-        run = self._run
-        run.journal.commit([fact_entry(run.where(iteration), "check", run.clock.now(), result.to_json())])
+        self._keep(result)
         return result
+
+    def _keep(self, result: CheckResult) -> None:
+        self._results[result.id] = result
+        run = self._run
+        run.journal.commit([fact_entry(run.where(result.iteration), "check", run.clock.now(), result.to_json())])
+
+    def recall(self, entries: Iterable[Entry]) -> None:
+        """Know what an earlier attempt of this run has found."""
+        known = [json.loads(entry.data) for entry in entries if entry.kind == "check"]
+        for result in map(CheckResult.from_json, known):
+            if result.id in self._results:
+                self._results[result.id] = result
 
     @staticmethod
     def _skipped(result: CheckResult, why: str, by: str) -> CheckResult:

@@ -120,6 +120,8 @@ class Corridor:
         state.restore(self._parts.store.used(state.id))
         state.proven_ended = resumed.proven_ended
         self._iterations = past.iterations
+        self._checker.recall(self._parts.store.entries(state.id))
+        self._assessor.recall(past.iterations)
         self._ending = past.ending
 
     # --- iterate -------------------------------------------------------------------------------------------

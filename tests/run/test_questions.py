@@ -169,3 +169,48 @@ async def test_a_condition_over_the_output_asks_after_the_proposal(tmp_path: Pat
     async with waiting_harness(tmp_path, [], returning(12)) as harness:
         fine = await harness.run(document(owner=OWNER, escalate=[condition]), "return 1")
     assert ended(fine) == ("accepted", "contract_passed")
+
+
+# --- what a resumed run knows of its checks ------------------------------------------------------------------
+
+
+@tool(effect="write", timeout_s=5)
+def act() -> int:
+    """Acts at once."""
+    return 1
+
+
+@tool(effect="write", approval="always", preview="put", timeout_s=5)
+def put() -> int:
+    """Waits for a person."""
+    return 1
+
+
+@in_loop
+async def test_a_resumed_run_knows_what_its_checks_found(tmp_path: Path) -> None:
+    """After an effect preconditions are not judged again: what they found before the pause counts."""
+    looked: list[int] = []
+
+    @tool(effect="read", timeout_s=5)
+    def look() -> int:
+        """Look once."""
+        looked.append(1)
+        return 8 + len(looked) - 1
+
+    def script(box: BoxSide) -> None:
+        box.call("act")
+        number = box.send_call("put", {})
+        box.send({"t": "idle", "waiting": [number]})
+        if box.receive() is not None:
+            box.result(10)
+
+    check = {"id": "at-8", "tool": "look", "expect": "result == 8"}
+    contract = document(tools=["act", "put"], checks={"preconditions": [check]})
+    async with waiting_harness(tmp_path, [look, act, put], script) as harness:
+        paused = await harness.run(contract, "return 1")
+        assert ended(paused) == ("unresolved", "paused")
+        harness.decide(signed(harness.approvals[0]))
+        result = await harness.resume(paused.run)
+    assert ended(result) == ("accepted", "contract_passed")
+    assert (statuses(result), len(looked)) == ({"at-8": "passed"}, 1)
+    assert result.checks == paused.checks
