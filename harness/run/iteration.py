@@ -224,6 +224,8 @@ class Iteration:
     def on_print(self, frame: Print) -> None:
         """The snippet printed."""
         size = self._printed.add(frame.text)
+        if self.desk.behind:
+            return
         short = self._run.budget.charge({Dimension.OUTPUT_BYTES: size}, Metered.HOST)
         if short is not None:
             self.terminate(exhausted(short))

@@ -37,6 +37,11 @@ class Recall:
             return False
         return True
 
+    @property
+    def behind(self) -> bool:
+        """True while recorded answers are left: what happens was spent before."""
+        return self._replayer is not None and not self._replayer.used_up
+
     def arrive(self, record: CallRecord) -> None:
         """Take a call while replaying."""
         assert self._replayer is not None, "asked for only while replaying"

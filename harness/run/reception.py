@@ -63,6 +63,11 @@ class Reception(Desk):
             self._start(record)
         self._check_quiet()
 
+    @property
+    def behind(self) -> bool:
+        """True while the box goes a way that it has gone before: what it prints was counted then."""
+        return self._recall.behind
+
     def _start(self, record: CallRecord) -> None:
         if record.call.tool == SLEEP:
             self._sleep(record)

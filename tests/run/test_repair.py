@@ -284,3 +284,23 @@ async def test_of_an_unknown_effect_a_person_is_asked_whether_it_happened(tmp_pa
         result = await host.resume(paused.run)
         assert ended(result) == ("accepted", "contract_passed")
     assert ACTS == [("slow", 1)]
+
+
+@in_loop
+async def test_what_was_printed_before_the_pause_is_counted_once(tmp_path: Path) -> None:
+    """A replay restores the counters: it spends nothing of the run's own budget."""
+
+    def script(box: BoxSide) -> None:
+        box.send({"t": "print", "stream": "out", "text": "x" * 1000})
+        box.call("read", at=1)
+        if at_once(box, [("0", "put", {"number": 1})]):
+            box.result(10)
+
+    async with waiting_harness(tmp_path, [read, put], script) as host:
+        contract = gated(["put"])
+        contract["permissions"]["tools"].append({"tool": "read"})
+        paused = await host.run(contract, "return 1")
+        host.decide(signed(host.approvals[0]))
+        result = await host.resume(paused.run)
+    used = {name: usage.used for name, usage in result.budget.items()}
+    assert (used["output_bytes"], used["calls"], used["iterations"]) == (1000, 2, 1)
