@@ -1,15 +1,17 @@
 """Charging: the agent's own use of a model booked in the budget and written down, refused ones too."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 
 from harness.core.budget import Amount, Dimension, Metered, Shortage
 from harness.core.call import Json
 from harness.core.errors import ChargeRefused
+from harness.core.ports import Entry
 from harness.run.entries import fact_entry
 from harness.run.prices import Charged, price
 from harness.run.state import RunState
 
-__all__ = ["book"]
+__all__ = ["book", "recall"]
 
 
 def book(run: RunState, iteration: int, model: str, usage: Mapping[str, int]) -> tuple[Charged, Shortage | None]:
@@ -30,3 +32,17 @@ def book(run: RunState, iteration: int, model: str, usage: Mapping[str, int]) ->
     run.charges.append(detail)
     note({**detail, "usage": dict(usage)})
     return priced, short
+
+
+def recall(run: RunState, entries: Iterable[Entry]) -> None:
+    """Know what an earlier attempt of the run has charged, and what people have answered, for the report."""
+    for entry in entries:
+        if entry.kind not in ("charge", "escalation"):
+            continue
+        data: dict[str, Json] = json.loads(entry.data)
+        if entry.kind == "charge" and "refused" not in data:
+            del data["usage"]
+            run.charges.append(data)
+            run.budget.charge({Dimension.TOKENS: 0, Dimension.COST_USD: 0}, Metered.CHARGED)  # restored, and who said so
+        elif entry.kind == "escalation" and "answer" in data:
+            run.questions.append(data)

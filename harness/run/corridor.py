@@ -20,7 +20,7 @@ from harness.ledger.replay import RepairIndex
 from harness.registry.catalog import stubs
 from harness.report import RunResult
 from harness.run.assessor import Assessor
-from harness.run.charging import book
+from harness.run.charging import book, recall
 from harness.run.checks import Checker
 from harness.run.conditions import Conditions
 from harness.run.doubts import Doubts
@@ -120,7 +120,9 @@ class Corridor:
         state.restore(self._parts.store.used(state.id))
         state.proven_ended = resumed.proven_ended
         self._iterations = past.iterations
-        self._checker.recall(self._parts.store.entries(state.id))
+        entries = list(self._parts.store.entries(state.id))
+        self._checker.recall(entries)
+        recall(state, entries)
         self._assessor.recall(past.iterations)
         self._ending = past.ending
 
