@@ -94,7 +94,8 @@ class Budget:
     def shortage(self, request: Mapping[str, Amount]) -> Shortage | None:
         """The first limit that `request` would exceed, or None. Changes nothing."""
         for name, amount in request.items():
-            _check("reservation", name, amount)
+            if type(amount) is not int or amount < 0:
+                _check("reservation", name, amount)
             limit = self._limits.get(name)
             if limit is None:
                 continue
@@ -130,7 +131,8 @@ class Budget:
         """Add use that has already happened; the first shortage that it makes, or None."""
         short: Shortage | None = None
         for name, amount in actual.items():
-            _check("charge", name, amount)
+            if type(amount) is not int or amount < 0:
+                _check("charge", name, amount)
             self._note(name, _plus(self._used.get(name, 0), amount), metered)
             short = short or self._over(name)
         return short
@@ -176,6 +178,8 @@ class Budget:
 
     def _note(self, name: str, used: Amount, metered: Metered) -> None:
         self._used[name] = used
+        if self._metered.get(name) is metered:
+            return
         if name.partition(":")[0] in COUNTED:
             metered = Metered.HOST
         if used and _STRENGTH.index(metered) > _STRENGTH.index(self._metered.get(name, Metered.NONE)):
@@ -193,6 +197,8 @@ _STRENGTH = (Metered.NONE, Metered.HOST, Metered.TOOLS, Metered.CHARGED, Metered
 
 def _plus(left: Amount, right: Amount) -> Amount:
     """The sum; money stays exact where a float joins it, by the digits that the float shows."""
+    if type(left) is int or type(right) is int:
+        return left + right  # type: ignore[operator]
     if isinstance(left, Decimal) and isinstance(right, float):
         return left + Decimal(repr(right))
     if isinstance(right, Decimal) and isinstance(left, float):

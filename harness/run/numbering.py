@@ -1,16 +1,21 @@
 """Numbering: how a frame becomes a call with a name of its own, the same one in every attempt."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from harness.core.call import Call, Origin
-from harness.core.canonical import digest
+from harness.core.canonical import canonical, digest
 from harness.core.errors import HostileInput
 from harness.gateway.messages import CallFrame
 from harness.ledger.replay import Match, Recorded
 from harness.run.state import RunState
 
 __all__ = ["Numbering"]
+
+KEPT_TOOLS = 1_000
+"""Names of tools whose part of a digest is kept: a box may make up as many as it likes."""
 
 
 class Numbering:
@@ -23,6 +28,7 @@ class Numbering:
         self._taken = {record.call for record in recorded}
         self._occurrences: dict[tuple[str, str], int] = {}
         self._ordinals: dict[str, int] = {}
+        self._prefixes: dict[str, Any] = {}
         for record in recorded:
             content = record.match.content
             self._ordinals[content] = max(self._ordinals.get(content, 0), record.ordinal)
@@ -31,7 +37,7 @@ class Numbering:
         """The call of a frame. Never raises for what the box sent."""
         run = self._run
         try:
-            content = digest(frame.tool, frame.args)
+            content = self._content(frame)
         except HostileInput as error:
             content = digest(f"no canonical form: {error.code}")
         place = (frame.task, content)
@@ -61,6 +67,18 @@ class Numbering:
         if call.id in self._taken:
             return replace(call, id=f"{call.id}r{run.attempt}", ordinal=ordinal)
         return replace(call, ordinal=ordinal)
+
+    def _content(self, frame: CallFrame) -> str:
+        """`digest(tool, arguments)`, the tool's part kept. Raises HostileInput."""
+        prefix = self._prefixes.get(frame.tool)
+        if prefix is None:
+            text = canonical(frame.tool)
+            prefix = hashlib.sha256(len(text).to_bytes(8, "big") + text)
+            if len(self._prefixes) < KEPT_TOOLS:
+                self._prefixes[frame.tool] = prefix
+        state, text = prefix.copy(), canonical(frame.args)
+        state.update(len(text).to_bytes(8, "big") + text)
+        return str(state.hexdigest())
 
     def _next_ordinal(self, content: str) -> int:
         ordinal = self._ordinals[content] = self._ordinals.get(content, 0) + 1
