@@ -153,6 +153,8 @@ class Permissions(Section):
     tools: tuple[ToolGrant, ...] = ()
     data_classes: tuple[Name, ...] = ()
     """Labelled fields of other classes arrive masked."""
+    search_above: Count = 60
+    """With more tools than this a prompt carries their names alone, and snippets look with `search_tools`."""
 
 
 class ApprovalTerms(Section):

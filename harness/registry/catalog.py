@@ -10,7 +10,7 @@ from tool_stubs.generate import Stubs, generate
 from tool_stubs.generate import compact as compact_stubs
 from tool_stubs.text import one_line
 
-__all__ = ["compact", "stubs", "surface"]
+__all__ = ["compact", "listed", "stubs", "surface"]
 
 KEPT = 256
 """Surfaces whose stubs are kept: some 100 kB each for sixty tools."""
@@ -30,6 +30,17 @@ def stubs(grants: Mapping[str, Grant]) -> Stubs:
 def compact(grants: Mapping[str, Grant]) -> str:
     """One line for each tool, for prompts."""
     return compact_stubs(surface(grants))
+
+
+def listed(grants: Mapping[str, Grant], most: int) -> str:
+    """For prompts: one line for each tool, or, where there are more than `most`, their Python names alone."""
+    if len(grants) <= most:
+        return compact(grants)
+    names = ", ".join(stubs(grants).names.values())
+    return (
+        f"{len(grants)} tools. Look before you call: `from tools import search_tools, describe`; "
+        f"`search_tools('words')` gives names and signatures, `describe('name')` the full text.\n{names}"
+    )
 
 
 class _Seen:

@@ -10,6 +10,7 @@ from tool_stubs.runtime import errors
 from tool_stubs.runtime.binding import Binding
 from tool_stubs.runtime.codec import Codec
 from tool_stubs.runtime.decoding import Decode
+from tool_stubs.runtime.finding import Finder
 from tool_stubs.runtime.nearest import nearest
 
 __all__ = ["Call", "CallMany", "Results", "Stub", "build"]
@@ -103,6 +104,8 @@ def build(table: Mapping[str, Any], call: Call, call_many: CallMany | None = Non
         namespace[kind.__name__] = kind
     declared = errors.declare(table.get("errors", ()))
     namespace.update({name: declared[name] for name in table.get("errors", ()) if name in declared})
+    finder = Finder(table["tools"], source)
+    namespace["search_tools"], namespace["describe"] = finder.search_tools, finder.describe
     shown: list[str] = []
     for row in table["tools"]:
         stub = Stub(row, codec, call, call_many, _Doc(source, row.get("doc")))
@@ -124,7 +127,7 @@ def build(table: Mapping[str, Any], call: Call, call_many: CallMany | None = Non
         hint = f"did you mean '{near}'?" if near else f"it has: {', '.join(row['py'] for row in table['tools'][:20])}"
         raise AttributeError(f"module 'tools' has no tool '{name}' in this run ({hint})")
 
-    namespace["__all__"] = [*shown, *named]
+    namespace["__all__"] = [*shown, *named, "search_tools", "describe"]
     namespace["__getattr__"] = lookup
     return namespace
 

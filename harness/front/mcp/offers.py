@@ -12,7 +12,7 @@ from harness.contract.listing import listed_grants
 from harness.core.ending import Outcome
 from harness.core.errors import Refused
 from harness.front.instructions import run_description
-from harness.registry.catalog import compact
+from harness.registry.catalog import listed
 
 __all__ = ["Offer", "answer_schema", "check_schema", "describe_schema", "offers_of", "resume_schema"]
 
@@ -55,7 +55,7 @@ def offers_of(harness: Harness, paths: Iterable[Path], prefix: str) -> dict[str,
 def _offer(name: str, path: Path, effective: Effective) -> Offer:
     contract = effective.contract
     inputs = dict(contract.inputs) if contract.inputs else {"type": "object", "properties": {}}
-    listed = compact(listed_grants(effective))
+    told = listed(listed_grants(effective), contract.permissions.search_above)
     properties: dict[str, Any] = {
         "snippet": {**_TEXT, "description": "the Python to run"},
         "inputs": _embedded(inputs) or {"type": "object"},
@@ -67,7 +67,7 @@ def _offer(name: str, path: Path, effective: Effective) -> Offer:
     required = ["snippet", *(["inputs"] if inputs.get("required") else [])]
     schema = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
     result = effective.contract.output.schema_
-    return Offer(name, path, effective, run_description(contract.goal or "", listed), schema, answer_schema(result))
+    return Offer(name, path, effective, run_description(contract.goal or "", told), schema, answer_schema(result))
 
 
 def answer_schema(result: Any = None) -> dict[str, Any]:
