@@ -1,10 +1,13 @@
 """`harness doctor`: what works on this machine, and how to mend what does not."""
 
+from pathlib import Path
+
 import click
 from rich.markup import escape
 from rich.table import Table
 
-from harness.front.cli.options import console, json_option, print_json
+from harness.front.cli.doctor_approvals import approval_findings
+from harness.front.cli.options import console, host_option, json_option, print_json
 from harness.sandbox.doctor import doctor as look
 from harness.sandbox.finding import Status
 
@@ -14,10 +17,11 @@ EXIT_UNAVAILABLE = 7
 
 
 @click.command()
+@host_option
 @json_option
-def doctor(as_json: bool) -> int:
+def doctor(host_file: Path, as_json: bool) -> int:
     """Look at every backend, and start a box on each; exits 7 where none holds what it must."""
-    findings = look()
+    findings = [*look(), *approval_findings(host_file)]
     status = {each.name: each.status for each in findings}
     works = any(
         status.get(name) is Status.WORKS and status.get(f"{name} live box") is Status.WORKS
