@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +139,42 @@ def test_a_torn_frame_is_told_by_what_tore_it(
 def test_a_limit_names_itself(tmp_path: Path, make: Any, snippet: str, budget: dict[str, int], dimension: str) -> None:
     """B12, B19: exit 5, and the dimension stands in the data."""
     assert told(run(tmp_path, make, snippet, budget=budget)) == ("rejected", "budget_exhausted", dimension)
+
+
+SLOW = """
+import asyncio
+from harness import tool
+
+
+@tool(effect="read", timeout_s=400)
+async def slow(text: str) -> str:
+    \"\"\"Answer after a minute.\"\"\"
+    await asyncio.sleep(60)
+    return text
+"""
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize(
+    ("snippet", "expected"),
+    [
+        ("from tools import slow\nslow('x')", ("rejected", "budget_exhausted", "wall_seconds")),
+        ("from tools import slow\nslow('x', timeout=None)", ("rejected", "snippet_failed", "")),
+        ("from tools import slow\nslow('x', timeout_s=9999)", ("rejected", "snippet_failed", "")),
+    ],
+    ids=["the-run-ends-first", "timeout-is-no-argument", "nor-is-timeout_s"],
+)
+def test_a_call_lasts_no_longer_than_its_run(tmp_path: Path, snippet: str, expected: tuple[str, str, str]) -> None:
+    """B20, B19: a call's limit is the smaller one of its contract and what is left; a snippet cannot raise it."""
+    host = Host.at(tmp_path, setting="bubblewrap")
+    (tmp_path / "slow.py").write_text(SLOW)
+    (tmp_path / "harness.yaml").write_text("tools:\n  - python: slow.py\n")
+    document = contract(budget={"wall_seconds": 1})
+    document["permissions"]["tools"] = [{"tool": "slow"}]
+    started = time.monotonic()
+    result = host.harness().run_sync(document, snippet)
+    assert told(result.ending) == expected
+    assert time.monotonic() - started < 20
 
 
 @pytest.mark.parametrize("make", BACKENDS)
