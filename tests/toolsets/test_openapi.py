@@ -1,4 +1,4 @@
-"""OpenAPI documents as tools, tried against a real server on loopback; schemas, places, credentials, pages, refusals."""
+"""OpenAPI documents as tools, tried against a real server on loopback."""
 
 import http.server
 import json
@@ -202,7 +202,7 @@ def test_operations_are_called_where_their_arguments_belong(tmp_path: Path, shop
 
 
 def test_verbs_only_tighten(tmp_path: Path, shop: Any) -> None:
-    """†GET proposes to be a read; DELETE is destructive, with a preview that the scan wrote; PUT and POST are writes."""
+    """†GET proposes to be a read; DELETE is destructive, with a preview that the scan wrote; the rest writes."""
     made = host(tmp_path, shop)
 
     async def contracts(toolsets: Any) -> Any:

@@ -1,7 +1,8 @@
 """`harness tools`: the tools of a host, as contracts' authors and models see them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.markup import escape
@@ -12,6 +13,7 @@ from harness.contract.grants import Grant
 from harness.contract.tool import ToolContract
 from harness.core.errors import ContractRefused, Fault
 from harness.front.agents.toolbox import Toolbox
+from harness.front.cli.learn import learn
 from harness.front.cli.options import console, host_option, json_option, print_json
 from harness.front.cli.sources import admit, scan, test
 from harness.front.cli.terminal import say
@@ -33,6 +35,7 @@ def tools() -> None:
 tools.add_command(scan)
 tools.add_command(admit)
 tools.add_command(test)
+tools.add_command(learn)
 
 
 @tools.command("list")
@@ -96,7 +99,7 @@ def stubs(names: tuple[str, ...], compact: bool, host_file: Path) -> None:
 def export(contracts: tuple[Path, ...], form: str, host_file: Path) -> None:
     """CONTRACTS as tool definitions of a provider, as JSON; `programmatic`: the tools of the first one."""
     toolbox = Toolbox(Harness.from_file(host_file), contracts)
-    made = {
+    made: dict[str, Callable[[], list[dict[str, Any]]]] = {
         "anthropic": toolbox.anthropic,
         "openai": toolbox.openai,
         "openai-responses": toolbox.openai_responses,
