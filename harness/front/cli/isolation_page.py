@@ -56,7 +56,7 @@ def _engine() -> Iterator[str]:
 
 def _calls() -> Iterator[str]:
     yield "## System calls\n"
-    yield "What no line names is refused. `start`, `connect`, `zygote` and `engine` lines are gone when a snippet runs.\n"
+    yield "What no line names is refused. `start`, `connect`, `zygote` and `engine` are gone when a snippet runs.\n"
     yield "| calls | stage | who needs them |"
     yield "|---|---|---|"
     for rule in RULES:
