@@ -78,6 +78,8 @@ class BoxLoop(asyncio.SelectorEventLoop):
         if self._take():
             return True
         if self.untaken and self._alone():
+            if timeout != 0 and self._ready:  # type: ignore[attr-defined]
+                return False  # the last thread left work behind after the loop had looked for some
             self._channel.next_answer(self)
         else:
             self._channel.rest(self, self._own.block, self._own.fileno())
@@ -85,7 +87,7 @@ class BoxLoop(asyncio.SelectorEventLoop):
 
     def take_at_once(self, slot: Slot) -> bool:
         """Take the answer of `slot` in place, where it is the next and only this task can go on: no turn is needed."""
-        if self._ready or self._scheduled or not self._alone():  # type: ignore[attr-defined]
+        if not self._alone() or self._ready or self._scheduled:  # type: ignore[attr-defined]
             return False
         self._channel.next_answer(self)
         if not self.arrived or self.arrived[0] is not slot or slot.heirs:
