@@ -43,6 +43,6 @@ def recall(run: RunState, entries: Iterable[Entry]) -> None:
         if entry.kind == "charge" and "refused" not in data:
             del data["usage"]
             run.charges.append(data)
-            run.budget.charge({Dimension.TOKENS: 0, Dimension.COST_USD: 0}, Metered.CHARGED)  # restored, and who said so
+            run.budget.charge({Dimension.TOKENS: 0, Dimension.COST_USD: 0}, Metered.CHARGED)  # restored: who said so
         elif entry.kind == "escalation" and "answer" in data:
             run.questions.append(data)
