@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +20,7 @@ from harness.sandbox.endpoint import find_endpoint
 from harness.sandbox.engine import Engine
 from harness.sandbox.isolation import WALLS
 from harness.sandbox.pool import SlotPool
+from tests.e2e.host import Host, contract
 
 LEAST = 60
 WAYS: dict[str, tuple[Callable[[], Backend], str, set[str]]] = {
@@ -92,7 +94,7 @@ def test_every_wall_has_a_probe() -> None:
 
 def test_every_command_that_takes_a_snippet_is_an_entry() -> None:
     """A20: a new way of handing over a snippet passes the canaries too."""
-    takes = {"run", "check"}
+    takes = {"run", "check", "mcp"}
     assert {name.removeprefix("command-") for name in ENTRIES if name.startswith("command-")} == takes
     assert takes <= set(COMMANDS)
 
@@ -102,3 +104,20 @@ def test_without_an_engine_nothing_is_said_to_have_fallen(monkeypatch: pytest.Mo
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
     found = battery(DockerBackend, "", "network", "channel")
     assert {each.status for each in found} == {Status.UNTRIED}
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_an_entry_that_refused_nothing_would_show(entry: str, tmp_path: Path) -> None:
+    """A19: each way in takes an honest snippet, so that a canary which got through would be seen."""
+
+    async def body() -> str:
+        backend = BubblewrapBackend()
+        host = Host.at(tmp_path, backend)
+        try:
+            async with host.harness() as harness:
+                return await ENTRIES[entry](harness, contract(language="restricted"), "return {'out': 'through'}")
+        finally:
+            await backend.close()
+
+    assert asyncio.run(body()) != ""

@@ -70,10 +70,20 @@ async def _session_check(harness: Harness, contract: dict[str, Any], snippet: st
     return await _session(harness, contract, snippet)
 
 
+async def _loop(harness: Harness, contract: dict[str, Any], snippet: str) -> str:
+    """An agent's loop: the refusal is an observation, and the agent has nothing else to say."""
+    proposals = [snippet]
+    result = await harness.loop(contract, lambda _: proposals.pop() if proposals else None)
+    if result.reason is ReasonCode.ENVIRONMENT_UNAVAILABLE:
+        raise EnvironmentUnavailable(result.ending.detail)
+    return "" if result.result is None else f"the loop gave back {result.result}"
+
+
 ENTRIES: Mapping[str, Entry] = MappingProxyType(
     {
         "python-run": run_in_python,
         "python-session": _session,
+        "python-loop": _loop,
         "python-session-check": _session_check,
     }
 )
