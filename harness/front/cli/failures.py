@@ -1,11 +1,11 @@
 """What a failure looks like on a terminal, and the exit status that goes with it."""
 
-import json
-import sys
 import traceback
 
+import click
+
 from harness.core.errors import EnvironmentUnavailable, Fault, HarnessError, Refused
-from harness.front.cli.terminal import say
+from harness.front.cli.terminal import OutputLost, json_text, say
 
 __all__ = ["EXIT_USAGE", "fault_json", "faults_json", "report_failure", "status_of"]
 
@@ -21,6 +21,8 @@ def status_of(error: BaseException) -> int:
         return EXIT_REFUSED
     if isinstance(error, EnvironmentUnavailable):
         return EXIT_UNAVAILABLE
+    if isinstance(error, click.ClickException):
+        return EXIT_USAGE
     return EXIT_INTERNAL
 
 
@@ -43,18 +45,24 @@ def faults_json(error: BaseException) -> str:
         faults = [fault_json(fault) for fault in error.faults]
     else:
         hint = error.hint if isinstance(error, HarnessError) else ""
-        code = "environment_unavailable" if isinstance(error, EnvironmentUnavailable) else "internal"
-        message = error.message if isinstance(error, HarnessError) else f"{type(error).__name__}: {error}"
+        code = {EXIT_UNAVAILABLE: "environment_unavailable", EXIT_USAGE: "usage"}.get(status_of(error), "internal")
+        message = f"{type(error).__name__}: {error}"
+        if isinstance(error, HarnessError):
+            message = error.message
+        elif isinstance(error, click.ClickException):
+            message = error.format_message()
         faults = [{"code": code, "message": message, "hint": hint, "file": "", "line": 0, "column": 0, "key": ""}]
-    return json.dumps({"refused": True, "exit_code": status_of(error), "faults": faults}, indent=2)
+    return json_text({"refused": True, "exit_code": status_of(error), "faults": faults})
 
 
-def report_failure(error: BaseException) -> int:
+def report_failure(error: BaseException, as_json: bool) -> int:
     """Print a failure for people, or as JSON where `--json` was asked; the exit status."""
-    if "--json" in sys.argv:
+    if as_json and not isinstance(error, OutputLost):
         say(faults_json(error))
         return status_of(error)
-    if isinstance(error, Refused):
+    if isinstance(error, click.ClickException):
+        error.show()
+    elif isinstance(error, Refused):
         for fault in error.faults:
             say(f"refused: {fault}", err=True)
     elif isinstance(error, HarnessError):

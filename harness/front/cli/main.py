@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from harness.front.cli.failures import EXIT_USAGE, report_failure
+from harness.front.cli.failures import report_failure
+from harness.front.cli.terminal import OutputLost, prepare
 
 __all__ = ["LazyGroup", "cli", "main"]
 
@@ -61,16 +62,22 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Entry point: exits with the documented status, whatever happens."""
+    prepare()
+    as_json = "--json" in (sys.argv[1:] if arguments is None else arguments)
     try:
         status: Any = cli.main(args=arguments, prog_name="harness", standalone_mode=False)
     except click.exceptions.Abort:
         sys.exit(8)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(EXIT_USAGE)
     except Exception as error:  # noqa: BLE001 -- the top of a front door: every failure becomes its exit status
-        sys.exit(report_failure(error))
+        sys.exit(_reported(error, as_json))
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _reported(error: Exception, as_json: bool) -> int:
+    try:
+        return report_failure(error, as_json)
+    except OutputLost as lost:
+        return report_failure(lost, as_json)
 
 
 if __name__ == "__main__":
