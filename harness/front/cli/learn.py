@@ -10,6 +10,7 @@ from harness.core.call import Json
 from harness.core.errors import ContractRefused, Fault
 from harness.core.ports import Store
 from harness.front.cli.options import host_option
+from harness.front.cli.terminal import say
 from harness.registry.nearest import did_you_mean
 from harness.toolsets.learn import proposal
 
@@ -38,15 +39,15 @@ def learn(name: str, runs: int, host_file: Path) -> int:
     finally:
         store.close()
     if not values:
-        click.echo(f"the record holds no result of `{name}` yet", err=True)
+        say(f"the record holds no result of `{name}` yet", err=True)
         return 1
     words = proposal(contracts[name].source.rpartition(":")[2] or name, values)
-    click.echo(f"# from {len(values)} results of `{name}`; masked fields were seen as masked")
-    click.echo("tools:")
+    say(f"# from {len(values)} results of `{name}`; masked fields were seen as masked")
+    say("tools:")
     for tool, said in words.items():
-        click.echo(f"  {json.dumps(tool, ensure_ascii=False)}:")
+        say(f"  {json.dumps(tool, ensure_ascii=False)}:")
         for key, value in said.items():
-            click.echo(f"    {key}: {json.dumps(value, ensure_ascii=False)}")
+            say(f"    {key}: {json.dumps(value, ensure_ascii=False)}")
     return 0
 
 
