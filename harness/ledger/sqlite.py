@@ -34,6 +34,7 @@ from harness.ledger.tables import (
     used_from_json,
 )
 from harness.ledger.transaction import Known, Transaction
+from harness.ledger.unsettled import UNSETTLED
 
 __all__ = ["SqliteStore"]
 
@@ -59,8 +60,6 @@ class SqliteStore:
         self._lock = threading.RLock()
         self._handed: list[_Handed] = []
         self._handed_receipts: dict[ReceiptKey, Receipt] = {}
-        self._handed_rows = False
-        """Whether what was handed over changes a run's row."""
         self._fenced: set[tuple[str, int]] = set()
         self._db = connect(self.path, self._clock)
         self._chain = Chain(key if key is not None else load_or_create(key_path(self.path)))
@@ -150,11 +149,12 @@ class SqliteStore:
             if place in self._fenced:
                 raise StoreError(f"a later attempt owns the run `{place[0]}`", hint="stop this one")
             self._handed.append((place, work))
-            self._handed_rows = self._handed_rows or rows
+            if rows:
+                UNSETTLED.add(self)
 
     def _settle_rows(self) -> None:
         """Let who reads a run's row see what was handed over."""
-        if self._handed_rows:
+        if self in UNSETTLED:
             self.flush()
 
     def reserve(self, reservation: Reservation) -> KeyTaken | Fence | None:
@@ -290,6 +290,7 @@ class SqliteStore:
                     self.anchor()
             finally:
                 self._closed = True
+                UNSETTLED.discard(self)
                 self._db.close()
 
     # --- the two ways to the file --------------------------------------------------------------------------
@@ -325,7 +326,7 @@ class SqliteStore:
                 raise
             self._fenced |= fenced
             self._handed.clear()
-            self._handed_rows = False
+            UNSETTLED.discard(self)
             self._handed_receipts.clear()
             if self._lines - self._anchored >= ANCHOR_LINES:
                 self.anchor()
