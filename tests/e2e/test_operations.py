@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+import os
+import shutil
 import signal
 import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -175,3 +177,41 @@ def test_a_clock_that_is_moved(tmp_path: Path) -> None:
     result = harness.run_sync(contract(budget={"wall_seconds": 5}), text)
     assert (ended(result), result.result) == (ACCEPTED, {"said": "x"})
     assert verify(tmp_path / ".harness" / "journal.db") == []
+
+
+@pytest.fixture
+def own_engine(short_tmp: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """An engine of this test's own: a function that starts or stops it."""
+    if os.geteuid() != 0 or shutil.which("dockerd") is None:
+        pytest.skip("no engine of one's own without root and dockerd")
+
+    def order(word: str) -> None:
+        subprocess.run(["bash", ROOT / ".ci/engine.sh", word, short_tmp], check=True, stdout=subprocess.DEVNULL)
+
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{short_tmp}/docker.sock")
+    order("start")
+    yield order
+    order("stop")
+
+
+@pytest.mark.slow
+def test_an_engine_that_is_restarted(tmp_path: Path, own_engine: Callable[[str], None]) -> None:
+    """E08, E10: while it is away a run says so, exit 7; once it is back the same host goes on, with its pool."""
+    host = Host.at(tmp_path, setting="docker")
+
+    async def body() -> list[tuple[str, str, int]]:
+        async with host.harness() as harness:
+            before = await harness.run(contract(), "return {}")
+            warm = await harness.run(contract(), "return {}")
+            await asyncio.to_thread(own_engine, "stop")
+            away = await harness.run(contract(), "return {}")
+            await asyncio.to_thread(own_engine, "start")
+            after = await harness.run(contract(), "return {}")
+            return [ended(each) for each in (before, warm, away, after)]
+
+    assert asyncio.run(body()) == [
+        ACCEPTED,
+        ACCEPTED,
+        ("rejected", "environment_unavailable", 7),
+        ACCEPTED,
+    ]
