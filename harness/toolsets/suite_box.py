@@ -66,7 +66,11 @@ class Ran:
 def environment() -> str:
     """Python, pytest and machine in which suites run here."""
     machine = f"{platform.system()} {platform.machine()}"
-    return f"python {platform.python_version()}, pytest {metadata.version('pytest')}, {machine}"
+    try:
+        pytest = f"pytest {metadata.version('pytest')}"
+    except metadata.PackageNotFoundError:
+        pytest = "no pytest"
+    return f"python {platform.python_version()}, {pytest}, {machine}"
 
 
 def run_suite(files: dict[str, bytes], tests: Sequence[str], timeout_s: float) -> Ran:
