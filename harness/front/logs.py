@@ -24,6 +24,18 @@ def configure() -> None:
             structlog.dev.ConsoleRenderer() if terminal else structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(_Stderr()),  # type: ignore[arg-type]
         cache_logger_on_first_use=True,
     )
+
+
+class _Stderr:
+    """Standard error as it is when a line is written: one that was exchanged and closed must not break a call."""
+
+    def write(self, text: str) -> int:
+        """Write to what standard error is now."""
+        return sys.stderr.write(text)
+
+    def flush(self) -> None:
+        """Flush it."""
+        sys.stderr.flush()

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import structlog
 
 from harness.core.errors import EnvironmentUnavailable
 from harness.front.cli.options import backend_option, host_option, policy_option
@@ -30,7 +29,6 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 @backend_option
 def mcp(contracts: tuple[Path, ...], http: str | None, **options: Any) -> int:
     """Serve CONTRACTS to an agent's MCP client: one tool each, and check, resume, describe."""
-    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # stdout is the protocol's
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
     serve = _serving()
     offering = serve.Offering(
