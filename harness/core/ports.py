@@ -296,6 +296,9 @@ class Store(Protocol):
     def reserve(self, reservation: Reservation) -> KeyTaken | Fence | None:
         """Take key, approval and journal line together; None where it was taken."""
 
+    def reserve_all(self, reservations: Sequence[Reservation]) -> Sequence[KeyTaken | Fence | None]:
+        """Several reservations in one commit, each for itself: one that loses does not harm the others."""
+
     def settle(self, entry: Entry, receipt: Receipt | None, used: Mapping[str, Amount] | None = None) -> None:
         """Record an outcome, and the receipt with it. May ride on the next commit; see `flush`."""
 

@@ -77,6 +77,13 @@ class Journal:
         self._committed()
         return lost
 
+    def reserve_all(self, reservations: Sequence[Reservation]) -> Sequence[KeyTaken | Fence | None]:
+        """As `reserve`, for effects of one turn: they share a commit, each for itself."""
+        lost = self._store.reserve_all(reservations)
+        self.bytes += sum(entry_bytes(reservation.entry) for reservation in reservations)
+        self._committed()
+        return lost
+
     def commit(self, entries: Sequence[Entry]) -> None:
         """Write facts that must be durable before they count: a bundle, a decision, a result."""
         self._store.append(entries, self._snapshot())

@@ -4,14 +4,14 @@ It puts rooms together and holds no rule of its own: rules live in `enforcement`
 """
 
 import asyncio
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Coroutine, Sequence
 from dataclasses import replace
 
 from harness.core.budget import Amount, Metered, Shortage
 from harness.core.call import Answer, Effect
 from harness.core.ending import Ending, ReasonCode
 from harness.core.ending import Outcome as RunOutcome
-from harness.core.ports import Fence, KeyTaken, Outcome, Receipt, Reservation
+from harness.core.ports import KeyTaken, Outcome, Reservation
 from harness.core.state import Event, State
 from harness.core.verdict import Code, Decision, Verdict
 from harness.enforcement.budget import exhausted as budget_exhausted
@@ -41,6 +41,8 @@ class Desk:
         self._view = DeskView(run)
         self._joined: dict[str, list[CallRecord]] = {}
         self._tasks: dict[asyncio.Task[None], CallRecord] = {}
+        self._lined: list[tuple[CallRecord, Decided]] = []
+        self._fenced: set[str] = set()
         self._released = 0
         self.waiting: dict[str, CallRecord] = {}
         """By call id: calls that need a person."""
@@ -121,9 +123,25 @@ class Desk:
             record.call = record.call.moved(Event.RESERVE, Event.DISPATCH)
         else:
             record.call = record.call.moved(Event.RESERVE)
-            if not self._take(record, decided):
-                return
-            record.call = record.call.moved(Event.DISPATCH)
+            self._line_up(record, decided)
+            return
+        self._execute(record)
+
+    def _line_up(self, record: CallRecord, decided: Decided) -> None:
+        """Effects that are allowed in one turn of the loop share a commit; a guarded one has its turn now."""
+        if record.guarded:
+            self._take([(record, decided)])
+            return
+        self._lined.append((record, decided))
+        if len(self._lined) == 1:
+            self._spawn(record, self._take_lined())
+
+    async def _take_lined(self) -> None:
+        lined, self._lined = self._lined, []
+        if not self.closed:
+            self._take(lined)
+
+    def _execute(self, record: CallRecord) -> None:
         self._run.in_flight(record.call)
         outcome = self._begin(record)
         if record.guarded:
@@ -172,35 +190,42 @@ class Desk:
         finally:
             self._conclude(record, outcome)
 
-    def _take(self, record: CallRecord, decided: Decided) -> bool:
-        """Take key, approval and journal line in one transaction. False where the call went another way."""
-        call = record.call.moved(Event.DISPATCH)
-        entry = call_entry(
-            call, Event.DISPATCH, self._run.clock.now(), Told(record.verdict, data=self._arguments(record))
-        )
-        lost = self._run.journal.reserve(
-            Reservation(
-                entry=entry,
-                receipt=receipt_for(call, self._run.holder, State.DISPATCHED, entry.at),
-                approval=self._run.asks.to_consume(call, decided.approval),
-                again=decided.again,
-                used=self._run.budget.snapshot(),
-            )
-        )
-        if lost is None:
-            record.durable = True
-            return True
-        self._run.budget.release(record.request)
-        if isinstance(lost, KeyTaken):
-            self._consider_again(record, lost.receipt)
-        elif isinstance(lost, Fence):
-            self._seat.terminate(Ending(RunOutcome.UNRESOLVED, ReasonCode.CANCELLED, f"fenced: {lost.why}"))
-        return False
+    def _take(self, lined: Sequence[tuple[CallRecord, Decided]]) -> None:
+        """Take keys, approvals and journal lines in one transaction, then act; what loses goes another way."""
+        reservations = [self._reservation(record, decided) for record, decided in lined]
+        for (record, _), lost in zip(lined, self._run.journal.reserve_all(reservations), strict=True):
+            if lost is None:
+                record.durable = True
+                record.call = record.call.moved(Event.DISPATCH)
+                self._execute(record)
+                continue
+            self._run.budget.release(record.request)
+            if isinstance(lost, KeyTaken):
+                self._view.remember(lost.receipt)
+                self._consider_again(record)
+            elif record.call.id not in self._fenced:
+                self._fenced.add(record.call.id)
+                self._run.asks.refresh()
+                self._consider_again(record)
+            else:
+                self._seat.terminate(Ending(RunOutcome.UNRESOLVED, ReasonCode.CANCELLED, f"fenced: {lost.why}"))
 
-    def _consider_again(self, record: CallRecord, receipt: Receipt) -> None:
-        """Another process was faster with this key: decide once more, with its receipt as a fact."""
+    def _reservation(self, record: CallRecord, decided: Decided) -> Reservation:
+        run = self._run
+        call = record.call.moved(Event.DISPATCH)
+        told = Told(record.verdict, data=self._arguments(record))
+        entry = call_entry(call, Event.DISPATCH, run.clock.now(), told)
+        return Reservation(
+            entry=entry,
+            receipt=receipt_for(call, run.holder, State.DISPATCHED, entry.at),
+            approval=run.asks.to_consume(call, decided.approval),
+            again=decided.again,
+            used=run.budget.snapshot(),
+        )
+
+    def _consider_again(self, record: CallRecord) -> None:
+        """Another was faster with the key or the approval: decide once more, with that as a fact."""
         record.call = record.call.moved(Event.HOST_DIED)
-        self._view.remember(receipt)
         self._consider(record)
 
     def _begin(self, record: CallRecord) -> Outcome | Awaitable[Outcome]:
@@ -307,6 +332,9 @@ class Desk:
         for record in self.records:
             if record.call.state is State.DISPATCHED:
                 self._lose(record)
+            elif record.call.state is State.RESERVED:
+                self._run.budget.release(record.request)
+                self._deny(record, Verdict(Decision.DENY, Code.ABANDONED, ("the run ended first",)), Event.ABANDON)
             elif record.call.state is State.RECEIVED and not self.pausing:
                 self._deny(record, Verdict(Decision.DENY, Code.ABANDONED, ("the snippet ended first",)))
 

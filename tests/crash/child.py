@@ -19,7 +19,7 @@ from harness.run.desk import Desk
 from tests.crash.driver import run_to_end
 from tests.crash.world import Case, World
 
-METHODS = ("create_run", "take_over", "reserve", "append", "store_bundle", "decide", "withdraw", "finish")
+METHODS = ("create_run", "take_over", "reserve_all", "append", "store_bundle", "decide", "withdraw", "finish")
 """Transactions whose number in a run does not hang on timers."""
 
 

@@ -301,3 +301,27 @@ async def test_a_grant_that_the_policy_does_not_allow_rejects_the_bundle(tmp_pat
         assert harness.decide(sign(document, key_of("bob"))).code == "rejected_all"
         await harness.resume(paused.run)
         assert DONE == []
+
+
+@in_loop
+async def test_a_grant_for_one_call_lets_one_of_two_parallel_calls_through(tmp_path: Path) -> None:
+    """The reservation is the lock: the slower one is put to a person, and the run goes on."""
+
+    def script(box: BoxSide) -> None:
+        if not at_once(box, [("0", "pay", {"amount": 1, "reason": "first"})]):
+            return
+        calls = [(f"0.{n}", "pay", {"amount": n, "reason": "both"}) for n in (2, 3)]
+        if len(at_once(box, calls)) == 2:
+            box.result(10)
+
+    contract = {**gated(["pay"]), "permissions": {"tools": [{"tool": "pay"}]}}
+    async with waiting_harness(tmp_path, [pay], script, grants=True) as harness:
+        paused = await harness.run(contract, "return 1")
+        document = decision_document(harness.approvals[0], "bob", {"1.1": True})
+        document["grants"] = [{"tool": "pay", "calls": 1, "while": "", "seconds": 3600}]
+        harness.decide(sign(document, key_of("bob")))
+        again = await harness.resume(paused.run)
+        assert (again.reason.value, DONE) == ("paused", [1, 2])
+        harness.decide(signed(harness.approvals[1]))
+        assert ended(await harness.resume(paused.run)) == ("accepted", "contract_passed")
+        assert DONE == [1, 2, 3]
