@@ -231,3 +231,15 @@ def test_a_held_box_goes_on_where_it_was(host: Path) -> None:
     result = json.loads(out)
     assert (process.returncode, result["result"][3:]) == (0, ["a", "b", "c"]), result
     assert ran(host, "runs", "show", result["run"])[1]["attempt"] == 1
+
+
+def test_a_mapped_table_is_one_decision(host: Path) -> None:
+    """`.map(rows)` puts a whole table to one decision, with its totals."""
+    snippet = 'from tools import write\nwrite.map([{"name": str(n)} for n in range(20)])\n'
+    _, paused = submit(host, snippet)
+    (bundle,) = ran(host, "approvals", "list")[1]
+    assert (len(bundle["calls"]), bundle["totals"]["write"]["calls"]) == (20, 20)
+    assert ran(host, "approvals", "decide", bundle["reference"], "--all", "--key", "boss")[0] == 0
+    status, result = ran(host, "resume", "--backend", "bubblewrap")
+    assert (status, result["run"], len(result["result"])) == (0, paused["run"], 20)
+    assert sorted(acts(host), key=int) == [str(n) for n in range(20)]
