@@ -190,3 +190,9 @@ def test_the_full_policy_of_the_docs_loads(tmp_path: Path) -> None:
     path = tmp_path / "policy.yaml"
     path.write_text(example("policy.md", "## A full example"), "utf-8")
     assert load_policy(path).policy == "house-rules"
+
+
+def test_every_page_is_linked_from_the_readme() -> None:
+    """A page that nobody finds is none."""
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")}
+    assert pages - set(re.findall(r"\]\(docs/([\w-]+\.md)\)", (ROOT / "README.md").read_text("utf-8"))) == set()
