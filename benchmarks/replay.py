@@ -4,6 +4,8 @@ import asyncio
 import json
 import os
 import socket
+import sqlite3
+import statistics
 import struct
 import tempfile
 import threading
@@ -12,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.baselines import commit, echo
+from benchmarks.baselines import echo
 from benchmarks.figure import Figure
 from harness.api import Harness
 from harness.contract.policy import Policy
@@ -39,11 +41,10 @@ TOGETHER = 100
 
 def figures() -> list[dict[str, object]]:
     """The rows of `replay` and `durable_effect`, each with its baseline of the same run."""
-    u1, c = echo(), commit()
+    u1 = echo()
     with tempfile.TemporaryDirectory() as folder:
         replayed, echoed = asyncio.run(_replay(Path(folder)))
-        alone, together = _effects(Path(folder))
-        synced = _fsyncs(Path(folder))
+        alone, together, c, synced = _effects(Path(folder))
     note = f"the same calls against an in-memory echo: {echoed:.1f} us each"
     rows = [
         Figure("replay", [replayed], "us", "U1", u1, 3, note=note),
@@ -137,8 +138,17 @@ def _echoed() -> float:
 # --- effects -------------------------------------------------------------------------------------------------
 
 
-def _effects(folder: Path) -> tuple[list[float], list[float]]:
-    """µs for one durable effect, and for each of many that share a commit."""
+def _effects(folder: Path) -> tuple[list[float], list[float], float, float]:
+    """µs for one durable effect, for each of many that share a commit, for a bare commit and a bare fsync.
+
+    In turn, one after the other: a disk that is busy with other work is busy for all of them.
+    """
+    bare = sqlite3.connect(folder / "bare.db", isolation_level=None)
+    for statement in ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", "CREATE TABLE t (b TEXT)"):
+        bare.execute(statement)
+    descriptor = os.open(folder / "synced", os.O_WRONLY | os.O_CREAT, 0o600)
+    commits: list[float] = []
+    syncs: list[float] = []
     store = SqliteStore(folder / "effects" / "journal.db")
     now = time.time()
     row = RunRow("run-1", "bench", 1, "d" * 64, "alice", now, "running", 1, "", b"{}")
@@ -148,6 +158,13 @@ def _effects(folder: Path) -> tuple[list[float], list[float]]:
         began = time.perf_counter()
         store.reserve(_reservation(number, now))
         alone.append((time.perf_counter() - began) * 1_000_000)
+        began = time.perf_counter()
+        bare.execute("INSERT INTO t VALUES (?)", ("x" * 400,))
+        commits.append((time.perf_counter() - began) * 1_000_000)
+        began = time.perf_counter()
+        os.write(descriptor, b"x" * 200)
+        os.fsync(descriptor)
+        syncs.append((time.perf_counter() - began) * 1_000_000)
     together: list[float] = []
     for turn in range(5):
         wanted = [_reservation(EFFECTS + turn * TOGETHER + number, now) for number in range(TOGETHER)]
@@ -155,7 +172,9 @@ def _effects(folder: Path) -> tuple[list[float], list[float]]:
         store.reserve_all(wanted)
         together.append((time.perf_counter() - began) / TOGETHER * 1_000_000)
     store.close()
-    return alone, together
+    bare.close()
+    os.close(descriptor)
+    return alone, together, statistics.median(commits), statistics.median(syncs)
 
 
 def _reservation(number: int, now: float) -> Reservation:
@@ -177,18 +196,6 @@ def _reservation(number: int, now: float) -> Reservation:
     receipt = Receipt(ReceiptKey("write", "alice", content), content, "run-1", entry.call, State.DISPATCHED, at=now)
     used: dict[str, Amount] = {"calls": number}
     return Reservation(entry, receipt, used=used)
-
-
-def _fsyncs(folder: Path, rounds: int = 200) -> float:
-    """µs of a bare write and fsync of 200 bytes."""
-    descriptor = os.open(folder / "synced", os.O_WRONLY | os.O_CREAT, 0o600)
-    began = time.perf_counter()
-    for _ in range(rounds):
-        os.write(descriptor, b"x" * 200)
-        os.fsync(descriptor)
-    taken = (time.perf_counter() - began) / rounds * 1_000_000
-    os.close(descriptor)
-    return taken
 
 
 if __name__ == "__main__":
