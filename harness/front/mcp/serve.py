@@ -25,6 +25,9 @@ __all__ = ["HttpPlace", "Offering", "serve_http", "serve_stdio"]
 MAX_BODY_BYTES = 8 << 20
 """Of one request: as much as a frame to the box may hold."""
 
+BACKLOG = 128
+"""Connections that wait to be taken."""
+
 
 @dataclass(frozen=True, slots=True)
 class Offering:
@@ -89,6 +92,7 @@ async def serve_http(offering: Offering, place: HttpPlace) -> None:
     server = build_server(face, version("execution-harness"))
     config = uvicorn.Config("", host=place.host, port=place.port, log_level="warning", access_log=False)
     listening = config.bind_socket()
+    listening.listen(BACKLOG)  # before the address is said: whoever reads it may connect at once
     port = listening.getsockname()[1]
     address = place.url or f"http://{place.host}:{port}/mcp"
     issuers = [each.issuer for each in verifier.access.issuers] if verifier is not None else []
