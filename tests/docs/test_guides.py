@@ -16,7 +16,7 @@ import pytest
 
 from tests.architecture.source import ROOT
 
-pytestmark = [pytest.mark.bubblewrap, pytest.mark.xdist_group("servers")]
+pytestmark = [pytest.mark.bubblewrap, pytest.mark.slow, pytest.mark.xdist_group("servers")]
 BLOCK = re.compile(r"^```(\w+)(?: title=(\S+))?\n(.*?)^```$", re.S | re.M)
 
 
