@@ -23,6 +23,8 @@ from harness.sandbox.pool import SlotPool
 from tests.e2e.host import Host, contract
 
 LEAST = 60
+NOT_HELD = {"exhaustion.threads"}
+"""What docs/not-defended.md says of a runtime with a kernel of its own."""
 WAYS: dict[str, tuple[Callable[[], Backend], str, set[str]]] = {
     "cold": (BubblewrapBackend, "", set()),
     "slot": (SlotPool, "", set()),
@@ -69,7 +71,8 @@ def test_nothing_falls(make: Callable[[], Backend], runtime: str, untried: set[s
     if runtime and runtime not in (asyncio.run(Engine(find_endpoint()).get("/info")).get("Runtimes") or {}):
         pytest.skip(f"the engine has no runtime `{runtime}`")
     found = battery(make, runtime)
-    assert {each.name: each.detail for each in found if each.status is Status.FELL} == {}
+    known = NOT_HELD if runtime else set()
+    assert {each.name: each.detail for each in found if each.status is Status.FELL and each.name not in known} == {}
     assert {each.name for each in found if each.status is Status.UNTRIED} == untried
     assert len(found) >= LEAST
     assert len({each.name for each in found}) == len(found)
