@@ -15,7 +15,6 @@ SUBPROCESS_FILES = {
 }
 SOCKET_FILES = {
     "harness/approvals/announce.py",
-    "harness/approvals/announce.py",
     "harness/front/selftest/machine.py",
     "harness/gateway/server.py",
     "harness/outbound/client.py",
