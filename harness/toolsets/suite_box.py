@@ -98,8 +98,9 @@ def _command(copy: Path, report: Path, suite: Sequence[str], timeout_s: float) -
         *("--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "suite"),
         *("--clearenv", "--setenv", "PATH", "/usr/bin:/bin", "--setenv", "HOME", "/tmp"),
         *("--setenv", "PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1", "--setenv", "PYTHONHASHSEED", "0"),
-        *(word for path in prefixes for word in ("--ro-bind-try", path, path)),
+        # the empty /tmp first: an environment that lies below it must not be hidden by it
         *("--dev", "/dev", "--size", str(FILE_BYTES * 8), "--tmpfs", "/tmp"),
+        *(word for path in prefixes for word in ("--ro-bind-try", path, path)),
         *("--bind", str(copy), "/repo", "--bind", str(report), "/report", "--chdir", "/repo"),
         *("--", os.path.abspath(sys.executable), "-I", "-S", "-c", _LIMITS, str(int(timeout_s) + 1), *suite),
     ]
