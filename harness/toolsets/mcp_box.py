@@ -28,6 +28,8 @@ def boxed(command: Sequence[str], box: SourceBox | None, base: Path, cwd: Path) 
     words += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
     for empty in ("/tmp", "/run"):
         words += ["--tmpfs", empty]
+    for path in _named(command):
+        words += ["--ro-bind", path, path]
     for name in box.hide:
         words += ["--tmpfs", os.path.realpath(base / name)]
     if box.network:
@@ -37,3 +39,11 @@ def boxed(command: Sequence[str], box: SourceBox | None, base: Path, cwd: Path) 
         path = os.path.realpath(base / name)
         words += ["--bind", path, path]
     return [*words, "--chdir", str(cwd), "--", *command]
+
+
+def _named(command: Sequence[str]) -> list[str]:
+    """What a command names below the folders that are empty inside: its files, and its program's whole environment."""
+    found = [word for word in command if word.startswith(("/tmp/", "/run/")) and os.path.exists(word)]
+    if found and found[0] == command[0] and os.path.basename(os.path.dirname(command[0])) == "bin":
+        found[0] = os.path.dirname(os.path.dirname(command[0]))
+    return found
