@@ -71,12 +71,13 @@ def test_nothing_falls(make: Callable[[], Backend], runtime: str, untried: set[s
     if runtime and runtime not in (asyncio.run(Engine(find_endpoint()).get("/info")).get("Runtimes") or {}):
         pytest.skip(f"the engine has no runtime `{runtime}`")
     found = battery(make, runtime)
+    lost = {each.name for each in found if each.status is Status.UNTRIED} - untried
+    if lost:  # a box that a loaded machine lost before its probe answered is tried once more; what fell stays fallen
+        again = {each.name: each for each in battery(make, runtime, Group.EXHAUSTION.value)}
+        found = [again.get(each.name, each) if each.name in lost else each for each in found]
     known = NOT_HELD if runtime else set()
-    # gVisor counts tasks by its own sentry: what exhausts a box there ends it now and then before its probe can answer
-    loose = {each.name for each in found if each.group is Group.EXHAUSTION} if runtime else set()
-    fell = {each.name: each.detail for each in found if each.status is Status.FELL}
-    assert {name: detail for name, detail in fell.items() if name not in known | loose} == {}
-    assert {each.name for each in found if each.status is Status.UNTRIED} - loose == untried - loose
+    assert {each.name: each.detail for each in found if each.status is Status.FELL and each.name not in known} == {}
+    assert {each.name for each in found if each.status is Status.UNTRIED} == untried
     assert len(found) >= LEAST
     assert len({each.name for each in found}) == len(found)
     assert {each.group for each in found} == set(Group)
