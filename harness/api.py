@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import os
 import pwd
-import secrets
 from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -24,6 +23,7 @@ from harness.core.clock import Clock, SystemClock
 from harness.core.errors import EnvironmentUnavailable, NotAvailable, StoreError
 from harness.core.ports import Backend, RunRow
 from harness.executor.execute import Executor
+from harness.ledger.keys import load_or_create
 from harness.ledger.sqlite import SqliteStore
 from harness.output.deliver import Deliverer
 from harness.registry.catalog import stubs
@@ -292,15 +292,7 @@ class Harness:
 
     def _secret(self) -> bytes:
         """The host's secret for seeds, made once beside the store, readable by its owner alone."""
-        path = self.folder / self.host.store / "seed.key"
-        try:
-            return path.read_bytes()
-        except FileNotFoundError:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            secret = secrets.token_bytes(32)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(secret)
-            return secret
+        return load_or_create(self.folder / self.host.store / "seed.key")
 
     async def close(self) -> None:
         """Let go of everything: boxes, threads, store."""

@@ -38,7 +38,7 @@ def read_key(path: Path) -> bytes:
     if len(key) != KEY_BYTES:
         raise StoreError(
             f"the key `{path}` has {len(key)} bytes, not {KEY_BYTES}",
-            hint="restore it from a backup; without it the audit cannot be verified",
+            hint="restore it from a backup: what was made with it cannot be verified or replayed without it",
         )
     return key
 
