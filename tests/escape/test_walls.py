@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.front.selftest.machine import holders
+from harness.front.selftest import selftest
+from harness.front.selftest.machine import holders, new_marker
 from harness.front.selftest.probe import Status
 from harness.front.selftest.selftest import Selftest
 from harness.front.selftest.table import TRIES
@@ -169,12 +170,22 @@ def answer(tree: Path, probe: str) -> tuple[Status, str]:
         finally:
             await backend.close()
 
+    markers: list[str] = []
+
+    def remembered() -> str:
+        markers.append(new_marker())
+        return markers[-1]
+
     boot.boot_argument.cache_clear()
     try:
-        return asyncio.run(body())
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(selftest, "new_marker", remembered)
+            return asyncio.run(body())
     finally:
         boot.boot_argument.cache_clear()
-        for pid in holders("selftest-"):
+        for pid in (
+            pid for marker in markers for pid in holders(marker)
+        ):  # of this battery alone: others may run beside it
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
