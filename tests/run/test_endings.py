@@ -19,7 +19,7 @@ from harness.report import ContractRef, RunResult
 from tests.run.making import document, harness
 
 
-@pytest.mark.parametrize(("outcome", "reason"), itertools.product(Outcome, ReasonCode))
+@pytest.mark.parametrize(("outcome", "reason"), list(itertools.product(Outcome, ReasonCode)))
 def test_every_ending_on_every_route(outcome, reason):
     """Accepted comes with `contract_passed` alone, and exit 0 with accepted alone; every reason has an exit status."""
     passed = (outcome is Outcome.ACCEPTED, reason is ReasonCode.CONTRACT_PASSED)

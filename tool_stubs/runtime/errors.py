@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-class _Told:
+class _Told(BaseException):
     """What every error of a call carries."""
 
     code: str
@@ -42,17 +42,6 @@ class _Told:
     data: Mapping[str, Any]
     """Details for programs."""
 
-    def _tell(self, message: str, code: str, tool: str, hint: str, data: Mapping[str, Any] | None) -> None:
-        self.code, self.tool, self.message, self.hint = code, tool, message, hint
-        self.data = dict(data or {})
-
-    def __str__(self) -> str:
-        return f"{self.message} ({self.hint})" if self.hint else self.message
-
-
-class ToolError(_Told, Exception):
-    """Base of every failed call that a snippet may handle."""
-
     def __init__(
         self,
         message: str = "",
@@ -63,7 +52,15 @@ class ToolError(_Told, Exception):
         data: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(message)
-        self._tell(message, code, tool, hint, data)
+        self.code, self.tool, self.message, self.hint = code, tool, message, hint
+        self.data = dict(data or {})
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
+
+class ToolError(_Told, Exception):
+    """Base of every failed call that a snippet may handle."""
 
 
 class ToolDenied(ToolError):
@@ -109,20 +106,8 @@ class PartialResult(ToolError):
         return value.get(name) if isinstance(value, Mapping) else None
 
 
-class BudgetExhausted(_Told, BaseException):
+class BudgetExhausted(_Told):
     """A limit of the run is used up: the run ends, whatever the snippet does."""
-
-    def __init__(
-        self,
-        message: str = "",
-        *,
-        code: str = "",
-        tool: str = "",
-        hint: str = "",
-        data: Mapping[str, Any] | None = None,
-    ) -> None:
-        super().__init__(message)
-        self._tell(message, code, tool, hint, data)
 
 
 KINDS: dict[str, type[ToolError] | type[BudgetExhausted]] = {
