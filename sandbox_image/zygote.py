@@ -18,7 +18,7 @@ from typing import Any
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from sandbox_image import confine
+from sandbox_image import confine, pages
 
 __all__ = ["main"]
 
@@ -53,6 +53,8 @@ def main() -> None:
         runner.warm()
     gc.collect()
     gc.freeze()
+    if hasattr(runner, "rehearse"):
+        pages.learn(runner.rehearse)
     own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
     wake, woken = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.signal(signal.SIGCHLD, _note)

@@ -24,7 +24,7 @@ of which this process is busy for one."""
 
 @dataclass(frozen=True, slots=True)
 class PoolSizes:
-    """How many slots wait. A waiting slot costs 1.6 MB and no processor."""
+    """How many slots wait. A waiting slot costs 4 MB, as a run does, and no processor."""
 
     ready: int = 2
     """Slots of each profile that wait from the first use on; 0 forks on demand only."""
