@@ -23,6 +23,7 @@ from harness.contract.tool import ToolContract
 from harness.contract.yaml_text import parse_yaml
 from harness.core.canonical import canonical
 from harness.core.errors import Fault, HostileInput, Place
+from harness.core.files import read_start
 
 __all__ = ["build_model", "inspect_contract", "load_contract", "load_policy", "parse_document", "read_document"]
 
@@ -112,8 +113,7 @@ def read_document(source: Path | str | Mapping[str, Any]) -> Document:
         return Document(source, NO_PLACES)
     path, shown = Path(source), str(source)
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+        data = read_start(path, MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise refusal(

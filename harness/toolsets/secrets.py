@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from harness.contract.host import SecretSource
+from harness.core.files import read_start
 from harness.toolsets.errors import SourceUnavailable
 
 __all__ = ["Secrets"]
@@ -47,7 +48,6 @@ class Secrets:
                 raise SourceUnavailable(f"the secret `{name}` is not set", hint=hint)
             return value
         try:
-            with (self._folder / source.file).open("rb") as file:
-                return file.read(MAX_SECRET_BYTES).decode("utf-8").strip()
+            return read_start(self._folder / source.file, MAX_SECRET_BYTES).decode("utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
             raise SourceUnavailable(f"the secret `{name}` cannot be read", hint=f"look at `{source.file}`") from error

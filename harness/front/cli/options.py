@@ -8,6 +8,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from harness.core.files import read_start
 from harness.front.cli.terminal import TerminalConsole, json_text, say
 
 __all__ = [
@@ -54,11 +55,8 @@ def print_json(document: Any) -> None:
 def read_snippet(path: str) -> str:
     """The snippet at `path`, or from standard input for `-`. Raises click.UsageError where it cannot be read."""
     try:
-        if path == "-":
-            data = sys.stdin.buffer.read(MAX_SNIPPET_BYTES + 1)
-        else:
-            with open(path, "rb") as file:
-                data = file.read(MAX_SNIPPET_BYTES + 1)
+        most = MAX_SNIPPET_BYTES + 1
+        data = sys.stdin.buffer.read(most) if path == "-" else read_start(path, most)
     except OSError as error:
         raise click.UsageError(f"the snippet `{path}` cannot be read: {error.strerror}") from error
     if len(data) > MAX_SNIPPET_BYTES:
