@@ -318,6 +318,7 @@ class Corridor:
                 self._result = self._finisher.lost(self._iterations, detail)
             else:
                 self._result = await self._finisher.finish(ending, output, self._iterations, recorded)
+        await self._state.left()
         return self._result
 
     def _last_output(self) -> Json:

@@ -190,7 +190,10 @@ class Iteration:
         short: Shortage | None = None
         if self._box is not None:
             short = watchdog.read(self._box)
-            exit_ = await self._box.close()
+            if self._ended:
+                self._run.leave(self._box)
+            else:
+                exit_ = await self._box.close()
             self.record.usage = self._box.usage()
             self.record.exit = exit_
         if self._people is not None:

@@ -64,5 +64,6 @@ class IterationRecord:
     ending: Ending | None = None
     """Set where the iteration did not end by itself: a limit, a pause, a broken wire, a lost box."""
     exit: BoxExit | None = None
+    """How its box ended; None where its last word says all there is to know."""
     usage: BoxUsage | None = None
     calls: list[CallRecord] = field(default_factory=list)

@@ -1,5 +1,6 @@
 """The state of one run while it lives: the terms that bind it, the counters, and the parts that it was handed."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +12,7 @@ from harness.core.bundle import Ledger
 from harness.core.call import Call, Json
 from harness.core.canonical import canonical
 from harness.core.clock import Clock
-from harness.core.ports import Backend
+from harness.core.ports import Backend, Box, BoxExit
 from harness.core.state import State
 from harness.enforcement.facts import Compiled
 from harness.executor.execute import Executor
@@ -76,6 +77,7 @@ class RunState:
         """What people were asked and have answered, as the report shows it."""
         self.charges: list[dict[str, Json]] = []
         """The agent's own uses of models, as the report shows them."""
+        self._leaving: set[asyncio.Future[BoxExit]] = set()
         self._wall_started = 0.0
         self._wall_used = 0.0
 
@@ -112,6 +114,15 @@ class RunState:
     def arguments_json(self, call: Call) -> bytes:
         """The arguments as the journal keeps them."""
         return canonical(call.arguments)
+
+    def leave(self, box: Box) -> None:
+        """Let a box that has said its last word go, beside what follows: how it exits tells nothing any more."""
+        self._leaving.add(asyncio.ensure_future(box.close()))
+
+    async def left(self) -> None:
+        """Wait until every box is gone: nothing of a run outlives it."""
+        if self._leaving:
+            await asyncio.wait(self._leaving)
 
     # --- the execution clock: it runs while a box lives, and stops while none does ---------------------------
 
