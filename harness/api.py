@@ -30,11 +30,12 @@ from harness.registry.catalog import stubs
 from harness.registry.registry import Registry
 from harness.registry.source import load_sources
 from harness.report import RunResult
+from harness.run.cancelling import cancel_run
 from harness.run.children import with_children
 from harness.run.corridor import Corridor
 from harness.run.ids import new_run_id
 from harness.run.loop import Propose
-from harness.run.returning import DecisionOutcome, cancel_run, decidable, decide, found, reopen, resumable
+from harness.run.returning import DecisionOutcome, decidable, decide, found, reopen, resumable
 from harness.run.session import Session
 from harness.run.state import Parts
 from harness.sandbox.backends import Choice, choose
@@ -226,7 +227,10 @@ class Harness:
         return results
 
     def cancel(self, run: str) -> RunResult:
-        """End a run, wherever it lives: its box goes within a second. Raises StoreError where it has ended."""
+        """End a run, wherever it lives: nothing of it is dispatched any more, and its box goes within a second.
+
+        An effect that is under way is UNKNOWN from then on. Raises StoreError where it has ended.
+        """
         return cancel_run(self.store(), run, self.principal.name, self._clock.now())
 
     def recorded(self, run: str) -> RunRow:
@@ -305,6 +309,11 @@ class Harness:
         if self._store is not None:
             self._store.close()
             self._store = None
+
+    def kill_now(self) -> None:
+        """End every box without an event loop, from a signal's handler: the process ends in the next moment."""
+        if self._parts is not None:
+            self._parts.backend.kill_now()
 
     async def __aenter__(self) -> Self:
         return self

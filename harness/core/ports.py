@@ -111,6 +111,9 @@ class Backend(Protocol):
     async def close(self) -> None:
         """Remove everything that this backend made."""
 
+    def kill_now(self) -> None:
+        """As `close`, without an event loop, from a signal's handler: for a process that ends in the next moment."""
+
 
 # --- executor ------------------------------------------------------------------------------------------------
 

@@ -160,7 +160,7 @@ class Corridor:
         assert self._resumed is not None, "only a resumed run goes on"
         past = self._resumed.past
         live = past.live
-        if past.ending is not None:
+        if self._ending is not None:
             return
         if live is None:
             await self._propose_again(self._resumed)

@@ -55,6 +55,10 @@ class Started:
     source: str
     now_us: int
     """What its box's clock showed at its first start, µs since the epoch."""
+    snippet: str
+    """SHA-256 hex of the normalised source."""
+    at: float
+    """When its last attempt began, seconds since the epoch."""
 
 
 @dataclass(slots=True)
@@ -98,7 +102,9 @@ def past_of(entries: Iterable[Entry]) -> Past:
             lineages.add(entry.lineage)
             known = started.get(entry.iteration)
             now_us = known.now_us if known is not None else data["now_us"]
-            started[entry.iteration] = Started(entry.iteration, entry.lineage, data["source"], now_us)
+            started[entry.iteration] = Started(
+                entry.iteration, entry.lineage, data["source"], now_us, data["snippet"], entry.at
+            )
             ended.pop(entry.iteration, None)
         elif entry.kind == "iteration_ended":
             ended[entry.iteration] = data
@@ -119,7 +125,7 @@ def _iteration(started: Started, data: dict[str, Any], calls: list[Recorded]) ->
     from_source = data["usage"]
     return IterationRecord(
         number=started.number,
-        snippet=data.get("snippet", ""),
+        snippet=started.snippet,
         lineage=started.lineage,
         started_at=data["started_at"],
         ended_at=data["ended_at"],

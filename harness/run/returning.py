@@ -1,26 +1,22 @@
-"""Coming back to runs: decisions taken, runs resumed, cancelled and looked for, whoever began them."""
+"""Coming back to runs: decisions taken, runs resumed and looked for, whoever began them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from harness.approvals.decision import Ignored, bundle_id, judge
 from harness.approvals.grants import grants_in
 from harness.contract.policy import Policy
 from harness.contract.tool import ToolContract
 from harness.core.bundle import Bundle, BundleState, Decided, Ledger, Taken
-from harness.core.canonical import canonical
-from harness.core.ending import Ending, Outcome, ReasonCode
 from harness.core.errors import StoreError
 from harness.core.ports import RunRow
-from harness.report import ContractRef, RunResult
 from harness.run.corridor import Corridor
 from harness.run.entries import Where, fact_entry
-from harness.run.history import ending_facts, past_of
-from harness.run.lines import call_lines, iteration_line
+from harness.run.history import past_of
 from harness.run.opening import Resumption, refuse_living, terms_again, this_process
 from harness.run.state import Parts
 
-__all__ = ["DecisionOutcome", "cancel_run", "decidable", "decide", "found", "reopen", "resumable"]
+__all__ = ["DecisionOutcome", "decidable", "decide", "found", "reopen", "resumable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,26 +111,3 @@ def reopen(
     attempt = store.take_over(run, this_process(), row.attempt)
     past = past_of(store.entries(run))
     return Corridor(parts, terms, resumed=Resumption(row, past, attempt, proven_ended))
-
-
-def cancel_run(store: Ledger, run: str, by: str, now: float) -> RunResult:
-    """End a run from outside: its attempts are fenced, so a live box of it goes within a second. Raises StoreError."""
-    row = found(store, run)
-    attempt = store.take_over(run, this_process(), row.attempt)
-    ending = Ending(Outcome.UNRESOLVED, ReasonCode.CANCELLED, f"cancelled by {by}")
-    store.withdraw(run, by)
-    past = past_of(store.entries(run))
-    calls = [call for record in past.iterations for call in record.calls]
-    result = RunResult(
-        run=run,
-        contract=ContractRef(row.contract, row.version, row.digest),
-        ending=ending,
-        result=None,
-        iterations=[iteration_line(record) for record in past.iterations],
-        calls=call_lines(calls),
-        audit_head=store.audit_head(),
-    )
-    where = Where(run, f"{run}.{max(past.lineages, 1)}", len(past.iterations), attempt)
-    closed = replace(row, status="ended", attempt=attempt, owner="", ending=canonical(result.to_json()))
-    store.finish(closed, [fact_entry(where, "ended", now, {**ending_facts(ending), "result": None})])
-    return result

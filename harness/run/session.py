@@ -49,6 +49,8 @@ class Session:
         self._snippet = snippet
         self._corridor: Corridor | None = None
         self._stored: RunResult | None = None
+        self._cancelled = ""
+        """Who cancelled it before it was opened."""
         self.is_retry = False
         """True where the caller's key names an earlier submission: this session is that run."""
 
@@ -98,8 +100,10 @@ class Session:
 
     def cancel(self, detail: str) -> None:
         """Stop the run in order: the box goes, the record says who cancelled it. `finish()` gives the result."""
-        if self._stored is None:
-            self._live().cancel(detail)
+        if self._corridor is not None:
+            self._corridor.cancel(detail)
+        elif self._stored is None:
+            self._cancelled = detail
 
     def _live(self) -> Corridor:
         if self._corridor is None:
@@ -112,7 +116,7 @@ class Session:
         if not self._host.lent:
             require_backend(effective, parts.backend.name)
         try:
-            self._corridor = Corridor(parts, self._terms, key=self._key, snippet=self._snippet)
+            self._opened(Corridor(parts, self._terms, key=self._key, snippet=self._snippet))
         except SameRun as same:
             await self._retry(parts, same.row)
         return self
@@ -123,8 +127,14 @@ class Session:
         if row.status == "ended" or (row.status == "paused" and row.id not in resumable(parts.store)):
             self._stored = stored_result(row.ending)
             return
-        self._corridor = reopen(parts, self._host.policy, self._host.registry.contracts(), row.id)
-        await self._corridor.resume()
+        corridor = self._opened(reopen(parts, self._host.policy, self._host.registry.contracts(), row.id))
+        await corridor.resume()
+
+    def _opened(self, corridor: Corridor) -> Corridor:
+        self._corridor = corridor
+        if self._cancelled:
+            corridor.cancel(self._cancelled)
+        return corridor
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

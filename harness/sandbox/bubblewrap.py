@@ -18,7 +18,7 @@ from harness.sandbox.bwrap_program import Program, explain, probe
 from harness.sandbox.cgroup import Parent, find
 from harness.sandbox.cgroup_files import Group
 from harness.sandbox.kernel import landlock_version
-from harness.sandbox.local_box import END_SECONDS, LocalBox, readable
+from harness.sandbox.local_box import END_SECONDS, LocalBox, kill_now, readable
 from harness.sandbox.process import Child, exit_status, pipe_with
 from harness.sandbox.seccomp import outer_filter
 from harness.sandbox.spec import SandboxSpec
@@ -101,6 +101,10 @@ class BubblewrapBackend:
         for box in list(self._live.values()):
             await box.close()
 
+    def kill_now(self) -> None:
+        """See `harness.core.ports.Backend`."""
+        kill_now(self._live.values())
+
 
 class BubblewrapBox(LocalBox):
     """One box, started cold."""
@@ -140,11 +144,12 @@ class BubblewrapBox(LocalBox):
             status = await self._child.collect(END_SECONDS)
             raise explain(self._child.words() or f"the box ended with status {status} before its first word")
 
-    def _send_kill(self) -> None:
+    def send_kill(self) -> None:
+        """As every box of this host; one whose first process is not known yet ends with its bubblewrap."""
         self._learn_first()
         if self._first is None:
             self._child.handle.send(signal.SIGKILL)
-        super()._send_kill()
+        super().send_kill()
 
     def _learn_first(self) -> None:
         """The host's id of the box's first process, which bubblewrap says before it starts it."""

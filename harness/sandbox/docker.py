@@ -95,6 +95,12 @@ class DockerBackend:
             await box.close()
         await asyncio.to_thread(self._undertaker.wait, CLOSE_SECONDS)
 
+    def kill_now(self) -> None:
+        """See `harness.core.ports.Backend`."""
+        for box in list(self._live.values()):
+            box.give_up()
+        self._undertaker.wait(CLOSE_SECONDS)
+
     async def image(self, spec: SandboxSpec) -> Image:
         """The image for a spec, looked for once and built where it is missing. Raises EnvironmentUnavailable."""
         async with self._preparing:

@@ -175,6 +175,12 @@ class DockerBox:
             if refused.status != 404:
                 self._undertaker.bury(self.id)
 
+    def give_up(self) -> None:
+        """Have every trace removed, without an event loop; whoever asks waits for the undertaker."""
+        if self.meeting is not None:
+            self.meeting.close()
+        self._undertaker.bury(self.id)
+
     async def _let_go(self) -> None:
         """Close every descriptor, and take the socket's folder away."""
         if self._asking is not None:

@@ -106,6 +106,10 @@ class DockerPool:
             await self._empty(profile)
         await self.cold.close()
 
+    def kill_now(self) -> None:
+        """See `harness.core.ports.Backend`."""
+        self.cold.kill_now()
+
     async def _take(self, shelf: _Shelf) -> DockerBox | None:
         """A waiting container that still lives; the others are put away."""
         while shelf.boxes:

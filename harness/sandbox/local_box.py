@@ -7,7 +7,8 @@ import asyncio
 import os
 import signal
 import socket
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from harness.sandbox.readback import limit_faults
 from harness.sandbox.spec import SandboxSpec
 from harness.sandbox.watch import Watch
 
-__all__ = ["END_SECONDS", "LocalBox", "readable"]
+__all__ = ["END_SECONDS", "LocalBox", "kill_now", "readable"]
 
 STACKED_FILTERS = 2
 """The outer one and the inner one."""
@@ -106,7 +107,7 @@ class LocalBox:
     async def kill(self) -> None:
         """SIGKILL to the first process, and so to all of them. Idempotent."""
         if self._exit is None:
-            self._send_kill()
+            self.send_kill()
             await self._collect(END_SECONDS)
 
     async def freeze(self) -> None:
@@ -129,10 +130,10 @@ class LocalBox:
 
     async def _end(self) -> BoxExit:
         if not self._ending():
-            self._send_kill()
+            self.send_kill()
         ended, status = await self._collect(LAST_SECONDS)
         if not ended:
-            self._send_kill()
+            self.send_kill()
             ended, status = await self._collect(END_SECONDS)
         self.usage()
         return classify(status, killed=self._killed, oom_kills=self._watch.oom_kills if self._watch is not None else 0)
@@ -146,7 +147,12 @@ class LocalBox:
         except OSError:
             return True
 
-    def _send_kill(self) -> None:
+    def gone(self) -> bool:
+        """Whether nothing is left of a box that was killed; its control group is taken away as soon as it can be."""
+        return self._group is None or self._group.remove()
+
+    def send_kill(self) -> None:
+        """SIGKILL to the first process and to all of the group, without waiting for their end."""
         self._killed = True
         if self._first is not None:
             self._first.send(signal.SIGKILL)
@@ -171,6 +177,16 @@ class LocalBox:
             self._first.close()
         if self.on_close is not None:
             self.on_close()
+
+
+def kill_now(boxes: Iterable[LocalBox]) -> None:
+    """End boxes without an event loop, their control groups too, in the time that a closing box has."""
+    left = list(boxes)
+    for box in left:
+        box.send_kill()
+    deadline = time.monotonic() + END_SECONDS
+    while (left := [box for box in left if not box.gone()]) and time.monotonic() < deadline:
+        time.sleep(LEAVE_SECONDS)
 
 
 async def _removed(group: Group) -> None:

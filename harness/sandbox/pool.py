@@ -110,6 +110,12 @@ class SlotPool:
             await self._zygote.close()
             self._zygote = None
 
+    def kill_now(self) -> None:
+        """See `harness.core.ports.Backend`."""
+        self._cold.kill_now()
+        if self._zygote is not None:
+            self._zygote.kill_now()
+
     async def _has_zygote(self, spec: SandboxSpec) -> bool:
         """Whether there is a live zygote, started now where there is none; a machine without says so once."""
         if self._zygote is not None and self._zygote.alive:

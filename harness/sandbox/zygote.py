@@ -20,7 +20,7 @@ from harness.sandbox.bwrap_args import Inherit, zygote_arguments
 from harness.sandbox.bwrap_program import explain
 from harness.sandbox.cgroup_files import Group
 from harness.sandbox.kernel import landlock_version
-from harness.sandbox.local_box import END_SECONDS, LocalBox, readable
+from harness.sandbox.local_box import END_SECONDS, LocalBox, kill_now, readable
 from harness.sandbox.process import Child, exit_status, pipe_with
 from harness.sandbox.seccomp import zygote_filter
 from harness.sandbox.spec import SandboxSpec
@@ -125,6 +125,11 @@ class Zygote:
         self._lose()
         self._control.close()
         self._child.close()
+
+    def kill_now(self) -> None:
+        """As `close`, without an event loop."""
+        self._child.handle.send(signal.SIGKILL)
+        kill_now(list(self._slots.values()))
 
     def _ask(self, number: int, spec: SandboxSpec, inner: socket.socket, group: Group | None) -> None:
         entrances = group.entrances() if group is not None else []

@@ -143,3 +143,6 @@ class ScriptBackend:
 
     async def close(self) -> None:
         """Nothing is kept."""
+
+    def kill_now(self) -> None:
+        """Scripts are threads: they end with the process."""

@@ -56,9 +56,10 @@ def containers(pid: int) -> int:
     return sum(each["Labels"][OWNER_LABEL].split(":")[3] == str(pid) for each in listed)
 
 
-def groups(pid: int) -> list[Path]:
-    """Control groups whose owner is that process."""
-    return list(Path("/sys/fs/cgroup").glob(f"**/execution-harness-*.{pid}.*"))
+def groups(pid: int) -> list[str]:
+    """Control groups whose owner is that process; others may come and go meanwhile."""
+    found = [name for _, names, _ in os.walk("/sys/fs/cgroup") for name in names]
+    return [name for name in found if name.startswith("execution-harness-") and f".{pid}." in name]
 
 
 @pytest.mark.bubblewrap

@@ -64,6 +64,23 @@ async def until(what: Any, seconds: float = 10.0) -> bool:
     return True
 
 
+def test_all_is_removed_without_a_loop(endpoint: Endpoint, spec: SandboxSpec, client: docker.DockerClient) -> None:
+    """As from a signal's handler: no container afterwards, whether it is in use or waits."""
+
+    async def body() -> tuple[int, int]:
+        async with pool_of(endpoint) as pool:
+            await pool.warm(spec, 1)
+            await pool.start(spec)
+            await pool.cold.start(spec)
+            filters = {"label": f"{OWNER_LABEL}={this_owner()}"}
+            before = len(client.api.containers(all=True, filters=filters))
+            pool.kill_now()
+            return before, len(client.api.containers(all=True, filters=filters))
+
+    before, after = run(body)
+    assert (before >= 2, after) == (True, 0)
+
+
 def test_a_host_with_one_run_makes_one_container(endpoint: Endpoint, spec: SandboxSpec) -> None:
     """Nothing is made ahead before there is a second run."""
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.core.ports import BoxExit, ExitKind
+from harness.sandbox.bubblewrap import BubblewrapBackend
 from harness.sandbox.cgroup import find
 from harness.sandbox.pool import PoolSizes, SlotPool
 from harness.sandbox.spec import SandboxSpec
@@ -259,6 +260,24 @@ def test_a_closed_pool_leaves_nothing(probe_tree: Path) -> None:
     assert run(body) == []
     assert mine() == before
     assert before[1] == []
+
+
+@pytest.mark.parametrize("slots", [True, False], ids=["slots", "cold"])
+def test_all_is_killed_without_a_loop(probe_tree: Path, slots: bool) -> None:
+    """B11: as from a signal's handler: no process and no control group afterwards, whether boxes were used or wait."""
+
+    async def body() -> None:
+        pool = pool_of(probe_tree, ready=2) if slots else BubblewrapBackend(tree=probe_tree)
+        if isinstance(pool, SlotPool):
+            await pool.warm(SPEC)
+        boxes = [await pool.start(SPEC) for _ in range(2)]
+        pool.kill_now()
+        alive = [box.first_pid for box in boxes if box._first is None or not await box._first.ended(5)]
+        left = [name for _, names, _ in os.walk("/sys/fs/cgroup") for name in names if f".{os.getpid()}." in name]
+        assert (alive, left) == ([], [])
+        await pool.close()
+
+    run(body)
 
 
 @pytest.mark.parametrize("slots", [True, False], ids=["slots", "cold"])

@@ -35,8 +35,7 @@ def mcp(contracts: tuple[Path, ...], http: str | None, **options: Any) -> int:
         contracts, options["host_file"], options["policy"], options["backend"] or "", options["prefix"]
     )
     if http is None:
-        asyncio.run(serve.serve_stdio(offering))
-        return 0
+        return int(asyncio.run(serve.serve_stdio(offering)))
     host, _, port = http.rpartition(":")
     if not host or not port.isdecimal():
         raise click.UsageError(f"`--http {http}` is not of the form HOST:PORT")
@@ -44,8 +43,8 @@ def mcp(contracts: tuple[Path, ...], http: str | None, **options: Any) -> int:
         raise click.UsageError(
             "over HTTP principals are verified: give `--access FILE`, or `--unverified` on a loopback address"
         )
-    asyncio.run(serve.serve_http(offering, serve.HttpPlace(host, int(port), options["access"], options["url"])))
-    return 0
+    place = serve.HttpPlace(host, int(port), options["access"], options["url"])
+    return int(asyncio.run(serve.serve_http(offering, place)))
 
 
 def _serving() -> Any:

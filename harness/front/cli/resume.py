@@ -8,8 +8,8 @@ import click
 
 from harness.api import Harness
 from harness.front.cli.options import backend_option, console, host_option, json_option, policy_option, print_json
-from harness.front.cli.run import orderly
 from harness.front.cli.show import show_result
+from harness.front.signals import orderly
 from harness.report import RunResult
 
 __all__ = ["cancel", "resume"]
@@ -62,9 +62,9 @@ def cancel(run: str, host_file: Path, as_json: bool) -> int:
 async def _resume(harness: Harness, run: str, force: bool) -> RunResult:
     async with harness:
         corridor = await harness.reopen(run, force=force)
-        with orderly(corridor.cancel):
+        with orderly(lambda name: corridor.cancel(f"{name} to the command"), harness.kill_now):
             await corridor.resume()
-        return await corridor.finish()
+            return await corridor.finish()
 
 
 async def _resume_decided(harness: Harness) -> list[RunResult]:
@@ -76,7 +76,7 @@ async def _watch(harness: Harness, as_json: bool) -> None:
     """Until a signal: the run that is under way is cancelled by the second one only."""
     stop = asyncio.Event()
     async with harness:
-        with orderly(lambda _detail: stop.set()):
+        with orderly(lambda _name: stop.set(), harness.kill_now):
             while not stop.is_set():
                 for result in await harness.resume_decided():
                     _tell(result, as_json)

@@ -2,8 +2,6 @@
 
 import asyncio
 import contextlib
-import signal
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +21,10 @@ from harness.front.cli.options import (
     read_snippet,
 )
 from harness.front.cli.show import show_result
+from harness.front.signals import orderly
 from harness.report import RunResult
 
-__all__ = ["Submission", "execute", "orderly", "run"]
-
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+__all__ = ["Submission", "execute", "run"]
 
 
 class Submission:
@@ -68,32 +65,11 @@ async def execute(harness: Harness, submission: Submission, out: Console | None 
     `out`, where it is a terminal, shows the progress meanwhile.
     """
     opened = harness.session(submission.contract, submission.inputs, key=submission.key, snippet=submission.source)
-    async with harness, opened as session:
-        if not session.is_retry:
-            session.check(submission.source)
-            show = watching(out, session.progress) if out is not None else contextlib.nullcontext()
-            with orderly(session.cancel):
+    with orderly(lambda name: opened.cancel(f"{name} to the command"), harness.kill_now):
+        async with harness, opened as session:
+            if not session.is_retry:
+                session.check(submission.source)
+                show = watching(out, session.progress) if out is not None else contextlib.nullcontext()
                 async with show:
                     await session.run(submission.source)
-        return await session.finish()
-
-
-@contextlib.contextmanager
-def orderly(cancel: Callable[[str], None]) -> Iterator[None]:
-    """While it lasts, the first signal cancels in order; the next one finds the signals as they were, and ends all."""
-    loop = asyncio.get_running_loop()
-
-    def first(number: signal.Signals) -> None:
-        give_back()
-        cancel(f"{number.name} to the command")
-
-    def give_back() -> None:
-        for number in SIGNALS:
-            loop.remove_signal_handler(number)
-
-    for number in SIGNALS:
-        loop.add_signal_handler(number, first, number)
-    try:
-        yield
-    finally:
-        give_back()
+            return await session.finish()

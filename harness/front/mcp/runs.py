@@ -59,6 +59,8 @@ class Runs:
         self._resume = resume
         self._active: dict[str, _Active] = {}
         self._resuming: dict[str, asyncio.Task[dict[str, Any]]] = {}
+        self._cancels: dict[object, Callable[[str], None]] = {}
+        """How to cancel what is being opened or gone on with, by whatever stands for it."""
 
     async def submit(self, offer: Offer, said: Submission, tell: Tell) -> dict[str, Any]:
         """Run a snippet, and wait for its end as long as was said. Never raises for what is wrong with it."""
@@ -107,10 +109,14 @@ class Runs:
             return {"ok": False, "faults": [str(fault) for fault in error.faults]}
         return {"ok": True, "faults": []}
 
+    def cancel(self, why: str) -> None:
+        """Cancel what runs, in order: each ends by itself in a moment."""
+        for cancel in [*(active.session.cancel for active in self._active.values()), *self._cancels.values()]:
+            cancel(why)
+
     async def close(self) -> None:
         """Cancel what still runs, in order, and wait for the records."""
-        for active in self._active.values():
-            active.session.cancel("the server ends")
+        self.cancel("the server ends")
         tasks = [each.task for each in self._active.values()] + list(self._resuming.values())
         await asyncio.gather(*tasks, return_exceptions=True)
         for active in list(self._active.values()):
@@ -130,7 +136,11 @@ class Runs:
             raise StoreError(f"{MAX_OPEN} runs are open", hint="finish one of them")
         alone = said.snippet if said.finish else ""
         session = self.harness.session(offer.path, dict(said.inputs), key=said.key, snippet=alone)
-        await session.__aenter__()
+        self._cancels[session] = session.cancel
+        try:
+            await session.__aenter__()
+        finally:
+            del self._cancels[session]
         known = self._active.get(session.id)
         if known is not None:
             return known  # the same key while its run is alive: the same run
@@ -165,7 +175,10 @@ class Runs:
 
     async def _go_on(self, run: str) -> dict[str, Any]:
         try:
-            return ended(await self.harness.resume(run), self._resume)
+            corridor = await self.harness.reopen(run)
+            self._cancels[run] = corridor.cancel
+            await corridor.resume()
+            return ended(await corridor.finish(), self._resume)
         except StoreError as error:
             row = self.harness.recorded(run)
             if row.ending:
@@ -174,6 +187,7 @@ class Runs:
         except HarnessError as error:
             return refused(error)
         finally:
+            self._cancels.pop(run, None)
             self._resuming.pop(run, None)
 
     async def _wait(self, run: str, task: "asyncio.Task[dict[str, Any]]", wait_s: float, tell: Tell) -> dict[str, Any]:

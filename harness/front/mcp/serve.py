@@ -2,9 +2,9 @@
 
 import asyncio
 import contextlib
-import signal
+import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -19,6 +19,7 @@ from harness.api import Harness
 from harness.contract.principal import Principal
 from harness.front.mcp.access import load_access
 from harness.front.mcp.server import Face, Make, build_server
+from harness.front.signals import EXIT_CANCELLED, orderly
 
 __all__ = ["HttpPlace", "Offering", "serve_http", "serve_stdio"]
 
@@ -27,6 +28,12 @@ MAX_BODY_BYTES = 8 << 20
 
 BACKLOG = 128
 """Connections that wait to be taken."""
+
+ANSWER_SECONDS = 0.1
+"""For answers to leave, once their runs have ended."""
+
+LAST_SECONDS = 3
+"""Of a client that keeps its connection open after a signal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,25 +71,27 @@ class HttpPlace:
     """The address that clients use, where a proxy stands before it."""
 
 
-async def serve_stdio(offering: Offering) -> None:
-    """Serve one client until it closes its end, or a signal comes."""
+async def serve_stdio(offering: Offering) -> int:
+    """Serve one client until it closes its end, or a signal comes; the exit status."""
     face = Face(offering.make(), offering.contracts, offering.prefix, verified=False)
     face.served()  # what is wrong with the host is said before a client waits
     server = build_server(face, version("execution-harness"))
-    loop, work = asyncio.get_running_loop(), asyncio.current_task()
-    assert work is not None
-    loop.add_signal_handler(signal.SIGTERM, work.cancel)
-    try:
+
+    async def serve() -> None:
         async with stdio_server() as (read, write):
-            with contextlib.suppress(asyncio.CancelledError):
-                await server.run(read, write, server.create_initialization_options())
-    finally:
-        loop.remove_signal_handler(signal.SIGTERM)
-        await face.close()
+            await server.run(read, write, server.create_initialization_options())
+
+    return await _until_signal(face, serve(), _leave)
 
 
-async def serve_http(offering: Offering, place: HttpPlace) -> None:
-    """Serve until a signal comes. Says the address on standard error."""
+def _leave(_serving: "asyncio.Task[None]") -> None:
+    """All is closed, and a thread sits in a read of standard input, which nothing but the client can end."""
+    sys.stdout.flush()
+    os._exit(EXIT_CANCELLED)
+
+
+async def serve_http(offering: Offering, place: HttpPlace) -> int:
+    """Serve until a signal comes; the exit status. Says the address on standard error."""
     verifier = load_access(place.access) if place.access is not None else None
     face = Face(offering.make(), offering.contracts, offering.prefix, verified=verifier is not None)
     if verifier is None:
@@ -90,7 +99,14 @@ async def serve_http(offering: Offering, place: HttpPlace) -> None:
     else:
         await offering.make()(None).close()  # what is wrong with the host is said before a client comes
     server = build_server(face, version("execution-harness"))
-    config = uvicorn.Config("", host=place.host, port=place.port, log_level="warning", access_log=False)
+    config = uvicorn.Config(
+        "",
+        host=place.host,
+        port=place.port,
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=LAST_SECONDS,
+    )
     listening = config.bind_socket()
     listening.listen(BACKLOG)  # before the address is said: whoever reads it may connect at once
     port = listening.getsockname()[1]
@@ -109,11 +125,46 @@ async def serve_http(offering: Offering, place: HttpPlace) -> None:
         transport_security=_hosts(place, port),
     )
     print(f"serving MCP at {address}", file=sys.stderr, flush=True)
-    try:
-        await uvicorn.Server(config).serve(sockets=[listening])
-    finally:
-        listening.close()
+    http = _Http(config)
+
+    def stop(_serving: "asyncio.Task[None]") -> None:
+        http.should_exit = True
+
+    with contextlib.closing(listening):
+        return await _until_signal(face, http.serve(sockets=[listening]), stop)
+
+
+class _Http(uvicorn.Server):
+    """Leaves signals to who serves: its own way would wait for every request first, and die of the signal then."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take none."""
+        yield
+
+
+async def _until_signal(
+    face: Face, serve: Coroutine[None, None, None], stop: Callable[["asyncio.Task[None]"], object]
+) -> int:
+    """Serve until it ends by itself (0) or a signal comes (8).
+
+    A signal cancels every run in order, lets the answers that say so go out, and then stops the server.
+    """
+    serving = asyncio.ensure_future(serve)
+    signalled = asyncio.Event()
+    with orderly(lambda _name: signalled.set(), face.kill_now):
+        waiting = asyncio.ensure_future(signalled.wait())
+        await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
         await face.close()
+        if not signalled.is_set():
+            await serving
+            return 0
+        await asyncio.sleep(ANSWER_SECONDS)
+        stop(serving)
+        with contextlib.suppress(asyncio.CancelledError):
+            await serving
+    return EXIT_CANCELLED
 
 
 def _hosts(place: HttpPlace, port: int) -> TransportSecuritySettings:

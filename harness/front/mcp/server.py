@@ -58,13 +58,16 @@ class Face:
         self._prefix = prefix
         self._verified = verified
         self._served: dict[str, Served] = {}
+        self._closed = False
 
     def name(self, word: str) -> str:
         """A tool of the server's own."""
         return f"{self._prefix}{word}"
 
     def served(self) -> Served:
-        """What whoever asks may see. Raises MCPError where nobody is known to ask."""
+        """What whoever asks may see. Raises MCPError where nobody is known to ask, or the server ends."""
+        if self._closed:
+            raise MCPError(types.INTERNAL_ERROR, "the server ends")
         principal: Principal | None = None
         if self._verified:
             token = get_access_token()
@@ -82,9 +85,17 @@ class Face:
         return self._served[key]
 
     async def close(self) -> None:
-        """End every run and every harness."""
+        """Cancel every run in order, and end every harness."""
+        self._closed = True
+        for served in self._served.values():
+            served.runs.cancel("the server ends")
         for served in self._served.values():
             await served.runs.close()
+
+    def kill_now(self) -> None:
+        """End every box, from a signal's handler: the process ends in the next moment."""
+        for served in self._served.values():
+            served.runs.harness.kill_now()
 
 
 def build_server(face: Face, version: str) -> Server[Any]:
