@@ -56,9 +56,9 @@ def locate(mountinfo: str, membership: str) -> Located:
             for controller in options.split(","):
                 if controller in _CONTROLLERS_1 and controller in own:
                     version1.setdefault(controller, _below(mount, root, own[controller]))
-        elif version2 is None:
+        elif mount2 is None:
             mount2 = Path(mount)
-            version2 = _below(mount, root, own.get("", "/"))
+            version2 = _below(mount, root, own[""]) if "" in own else None
     return Located(version1, version2, mount2)
 
 
@@ -203,6 +203,7 @@ def _end(group: Group) -> None:
     deadline = time.monotonic() + REMOVE_SECONDS
     while not group.remove() and time.monotonic() < deadline:
         time.sleep(0.01)
+    group.close()
 
 
 def _make(folder: Path) -> Path:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from harness.core.errors import EnvironmentUnavailable
+
 __all__ = ["Group", "Group1", "Group2", "Reading"]
 
 MIB = 1 << 20
@@ -49,10 +51,13 @@ class Group(Protocol):
         """Stop or let go every task; False where the kernel cannot."""
 
     def kill(self) -> None:
-        """End every process in the group, frozen ones too."""
+        """End every process in the group, frozen ones too. Raises EnvironmentUnavailable where it is not a box's."""
 
     def remove(self) -> bool:
-        """Take the group away; False where processes are still leaving it."""
+        """Take the group away, and close it; False where processes are still leaving it."""
+
+    def close(self) -> None:
+        """Let go of the descriptors, and leave the group to whoever made it. Idempotent."""
 
 
 class _Counters:
@@ -84,9 +89,8 @@ class _Counters:
         return int(found.group(1)) if found else None
 
     def close(self) -> None:
-        for descriptor in self._open.values():
-            os.close(descriptor)
-        self._open.clear()
+        while self._open:
+            os.close(self._open.popitem()[1])
 
 
 class _Group:
@@ -108,10 +112,22 @@ class _Group:
             return []
 
     def kill(self) -> None:
-        for pid in self.processes():
+        for pid in self._killable():
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self.freeze(False)
+
+    def _killable(self) -> list[int]:
+        """Processes that a signal reaches. Id 0 is one of another pid namespace; a signal to it is one to ourselves."""
+        processes = self.processes()
+        if not processes:
+            return []
+        if os.getpid() in processes or not (self._folders[0].parent / "cgroup.procs").exists():
+            raise EnvironmentUnavailable(
+                f"the control group `{self._folders[0]}` holds more than a box: nothing in it was ended",
+                hint="give the engine a cgroup parent of its own",
+            )
+        return [pid for pid in processes if pid > 0]
 
     def freeze(self, frozen: bool) -> bool:
         raise NotImplementedError
@@ -127,8 +143,11 @@ class _Group:
                 left.append(folder)
         self._folders = left or self._folders[:1]
         if not left:
-            self._counters.close()
+            self.close()
         return not left
+
+    def close(self) -> None:
+        self._counters.close()
 
 
 class Group1(_Group):
@@ -190,6 +209,7 @@ class Group2(_Group):
         return False
 
     def kill(self) -> None:
+        self._killable()
         try:
             (self._folder / "cgroup.kill").write_text("1")
         except OSError:

@@ -77,7 +77,9 @@ class DockerBox:
     async def until_ready(self) -> None:
         """Wait for the first byte of the box, leaving it unread. Raises EnvironmentUnavailable where it ends first."""
         if self.meeting is not None:
-            self.channel, _ = await self._before_the_end(asyncio.get_running_loop().sock_accept(self.meeting.listener))
+            listener = self.meeting.listener
+            await self._before_the_end(readable(listener, None))
+            self.channel, _ = listener.accept()
             self.meeting.shut()
             self.channel.setblocking(False)
             self.seen = see(self.container, peer_of(self.channel).pid, ours=True)

@@ -23,9 +23,9 @@ class Seen:
     watch: Watch
 
     def close(self) -> None:
-        """Let go of the descriptors. The group itself is the engine's to remove, and stays while anything is in it."""
+        """Let go of the descriptors; the group is the engine's to remove. Idempotent."""
         self.handle.close()
-        self.group.remove()
+        self.group.close()
 
 
 def see(container: str, pid: int, *, ours: bool) -> Seen | None:
@@ -54,7 +54,7 @@ def see(container: str, pid: int, *, ours: bool) -> Seen | None:
         raise EnvironmentUnavailable(
             "another process than the box connected to its socket", hint="see who else can enter the folder of sockets"
         )
-    located = locate(mounts, membership)
+    located = locate(mounts, _own_groups(membership, container))
     group: Group
     if "memory" in located.version1 and "pids" in located.version1:
         group = Group1(located.version1)
@@ -64,3 +64,8 @@ def see(container: str, pid: int, *, ours: bool) -> Seen | None:
         handle.close()
         return None
     return Seen(handle, located, group, Watch(pid, group))
+
+
+def _own_groups(membership: str, container: str) -> str:
+    """The lines of `/proc/PID/cgroup` that are the container's own; in other hierarchies it stands among strangers."""
+    return "".join(line for line in membership.splitlines(keepends=True) if container in line)

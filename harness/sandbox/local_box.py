@@ -162,7 +162,7 @@ class LocalBox:
     def _hold(self, frozen: bool) -> None:
         if self._group is not None and self._group.freeze(frozen):
             return
-        for pid in self.processes():
+        for pid in filter(None, self.processes()):  # 0, a process of another pid namespace, would be ourselves
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGSTOP if frozen else signal.SIGCONT)
 
@@ -193,12 +193,15 @@ async def _removed(group: Group) -> None:
     """Remove a group that a dying tree may still be leaving; what does not go is left to the next start's sweep."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + END_SECONDS
-    while not group.remove() and loop.time() < deadline:
-        await asyncio.sleep(LEAVE_SECONDS)
+    try:
+        while not group.remove() and loop.time() < deadline:
+            await asyncio.sleep(LEAVE_SECONDS)
+    finally:
+        group.close()
 
 
-async def readable(channel: socket.socket, seconds: float) -> bool:
-    """Whether the socket had something to read, or its end, in time."""
+async def readable(channel: socket.socket, seconds: float | None) -> bool:
+    """Whether the socket had something to read, a connection or its end, in time; None waits on."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[None] = loop.create_future()
 

@@ -133,8 +133,10 @@ class Child:
         return self._process.wait()
 
     def close(self) -> None:
-        """Let go of the descriptors."""
-        os.close(self._words)
+        """Let go of the descriptors. Idempotent."""
+        if self._words >= 0:
+            os.close(self._words)
+            self._words = -1
         self.handle.close()
 
 

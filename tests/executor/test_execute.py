@@ -60,16 +60,15 @@ def test_an_inline_tool_answers_at_once(is_async: bool) -> None:
     """No task, no thread: an outcome, not something to await."""
 
     def now() -> int:
-        return threading.active_count()
+        return threading.get_ident()
 
     async def now_async() -> int:
-        return threading.active_count()
+        return threading.get_ident()
 
     async def look() -> None:
         async with executing() as executor:
-            before = threading.active_count()
             outcome = _begin(executor, bind(now_async if is_async else now, effect="read", inline=True))
-            assert outcome == Outcome(Event.RETURN_VALID, value=before)
+            assert outcome == Outcome(Event.RETURN_VALID, value=threading.get_ident())
 
     asyncio.run(look())
 

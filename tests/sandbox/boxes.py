@@ -5,8 +5,9 @@ import json
 import os
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,6 +28,15 @@ RUNNER = "boot"
 """The probes' runner stands where the real one's entry does."""
 PROBE = Path(__file__).with_name("probe_boot.py")
 GROUPS = pytest.mark.skipif(find() is None, reason="this process may not make control groups")
+
+
+def descriptors() -> Counter[str]:
+    """What this process has open, by target; sockets and pipes have a number of their own."""
+    found: Counter[str] = Counter()
+    for entry in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):  # the one through which this folder is read
+            found[os.readlink(entry)] += 1
+    return found
 
 
 @dataclass(frozen=True, slots=True)
