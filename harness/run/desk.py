@@ -220,7 +220,7 @@ class Desk:
             receipt=receipt_for(call, run.holder, State.DISPATCHED, entry.at),
             approval=run.asks.to_consume(call, decided.approval),
             again=decided.again,
-            used=run.budget.snapshot(),
+            used=run.snapshot(),
         )
 
     def _consider_again(self, record: CallRecord) -> None:

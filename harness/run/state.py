@@ -64,7 +64,7 @@ class RunState:
         self.executor = parts.executor
         self.compiled = Compiled(terms)
         self.budget = Budget(self.effective.limits)
-        self.journal = Journal(parts.store, terms.run, attempt, self.budget.snapshot)
+        self.journal = Journal(parts.store, terms.run, attempt, self.snapshot)
         self.holder = self.effective.principal.holder
         self.asks = Asks(parts.store, terms.run, self.effective.policy.max_read_age)
         self.proven_ended = True
@@ -85,6 +85,12 @@ class RunState:
         """Go on from the counters of an earlier attempt."""
         self.budget.restore(used)
         self._wall_used = float(used.get(Dimension.WALL_SECONDS, 0))
+
+    def snapshot(self) -> dict[str, Amount]:
+        """The counters as they go with every journal line, the execution clock as it stands: what a kill leaves."""
+        if self._wall_started:
+            self.budget.observe(Dimension.WALL_SECONDS, round(self.wall_used(), 6))
+        return self.budget.snapshot()
 
     @cached_property
     def data_classes(self) -> frozenset[str]:
