@@ -1,4 +1,4 @@
-"""`cancel` from elsewhere: the live host is fenced and ends, what was open is closed, and the journal tells the truth."""
+"""`cancel` from elsewhere: the live host is fenced and ends, what was open is closed, the journal is true."""
 
 import asyncio
 from pathlib import Path
@@ -88,18 +88,18 @@ async def test_what_was_open_is_closed(tmp_path: Path) -> None:
 @in_loop
 async def test_a_run_that_is_being_delivered_is_not_cancelled(tmp_path: Path) -> None:
     """Its ending stands in the journal: it stays, and its host is not fenced."""
-    async with waiting_harness(tmp_path, [look, act, put], lambda box: box.result(10)) as host:
-        async with waiting_harness(tmp_path, [], lambda box: None) as other:
-            session = host.session(CONTRACT)
-            async with session:
-                await session.run("return 10")
-                deliver = host._parts.deliverer.deliver  # type: ignore[union-attr]
+    host = waiting_harness(tmp_path, [look, act, put], lambda box: box.result(10))
+    other = waiting_harness(tmp_path, [], lambda box: None)
+    async with host, other, host.session(CONTRACT) as session:
+        await session.run("return 10")
+        assert host._parts is not None
+        deliver = host._parts.deliverer.deliver
 
-                async def while_delivering(*args, **more):
-                    with pytest.raises(StoreError, match="has ended: contract_passed"):
-                        other.cancel(session.id)
-                    return await deliver(*args, **more)
+        async def while_delivering(*args, **more):
+            with pytest.raises(StoreError, match="has ended: contract_passed"):
+                other.cancel(session.id)
+            return await deliver(*args, **more)
 
-                host._parts.deliverer.deliver = while_delivering  # type: ignore[union-attr, method-assign]
-                result = await session.finish()
+        host._parts.deliverer.deliver = while_delivering  # type: ignore[method-assign]
+        result = await session.finish()
     assert ended(result) == ("accepted", "contract_passed")
