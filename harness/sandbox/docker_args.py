@@ -134,8 +134,11 @@ def create_body(
 
 
 def walls_of(spec: SandboxSpec, *, landlock: bool) -> Walls:
-    """What stands around a container: the engine's control group holds memory and processes."""
-    return Walls(single=False, own_user=False, landlock=landlock, own_kernel=bool(spec.runtime))
+    """What stands around a container: the engine's control group holds memory and processes.
+
+    A runtime with a kernel of its own shows the engine fewer tasks than it has, so that kernel counts them itself.
+    """
+    return Walls(single=False, own_user=bool(spec.runtime), landlock=landlock, own_kernel=bool(spec.runtime))
 
 
 def held_spec(spec: SandboxSpec) -> SandboxSpec:

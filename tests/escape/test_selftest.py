@@ -23,8 +23,6 @@ from harness.sandbox.pool import SlotPool
 from tests.e2e.host import Host, contract
 
 LEAST = 60
-NOT_HELD = {"exhaustion.threads"}
-"""What docs/not-defended.md says of a runtime with a kernel of its own."""
 WAYS: dict[str, tuple[Callable[[], Backend], str, set[str]]] = {
     "cold": (BubblewrapBackend, "", set()),
     "slot": (SlotPool, "", set()),
@@ -75,8 +73,7 @@ def test_nothing_falls(make: Callable[[], Backend], runtime: str, untried: set[s
     if lost:  # a box that a loaded machine lost before its probe answered is tried once more; what fell stays fallen
         again = {each.name: each for each in battery(make, runtime, Group.EXHAUSTION.value)}
         found = [again.get(each.name, each) if each.name in lost else each for each in found]
-    known = NOT_HELD if runtime else set()
-    assert {each.name: each.detail for each in found if each.status is Status.FELL and each.name not in known} == {}
+    assert {each.name: each.detail for each in found if each.status is Status.FELL} == {}
     assert {each.name for each in found if each.status is Status.UNTRIED} == untried
     assert len(found) >= LEAST
     assert len({each.name for each in found}) == len(found)
