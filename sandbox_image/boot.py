@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 # asyncio would load it, 5 ms and 3 MB of a cold start; there is no network that it could speak over.
 sys.modules["ssl"] = None  # type: ignore[assignment]
 
-from sandbox_image import confine, runner  # noqa: E402 (what stands above decides where it is and what it loads)
+from sandbox_image import confine, runner, work  # noqa: E402 (what stands above decides where it is and what it loads)
 
 __all__ = ["main"]
 
@@ -22,6 +22,9 @@ def main() -> None:
     """Never returns. Raises where the channel cannot be opened or a wall cannot be put up; then the process ends."""
     boot = json.loads(sys.argv[1])
     channel = _channel(boot)
+    if boot["work"] is not None:
+        work.cover(boot["work"])
+        work.drop_capabilities()
     confine.confine(boot, channel.fileno())
     runner.serve(channel)
 

@@ -18,7 +18,7 @@ from typing import Any
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from sandbox_image import confine, pages
+from sandbox_image import confine, pages, work
 
 __all__ = ["main"]
 
@@ -29,11 +29,6 @@ MAX_DESCRIPTORS = 16
 CLONE_NEWPID = 0x20000000
 OTHER_NAMESPACES = 0x5E020000
 """Mounts, control groups, host name, IPC, users, network: all that a process can leave by itself."""
-MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_RDONLY = 2, 4, 8, 1
-CAPABILITY_VERSION_3 = 0x20080522
-PR_CAPBSET_DROP = 24
-LAST_CAPABILITY = 40
-"""CAP_CHECKPOINT_RESTORE: the highest that there is."""
 USER = 1000
 """User and group in every box."""
 
@@ -141,9 +136,9 @@ def _prepare(request: dict[str, Any], descriptors: list[int], control: socket.so
     try:
         confine.enter_groups(descriptors[1:])
         _leave_namespaces()
-        _cover(request["work"])
-        _drop_capabilities()
-        os.chdir("/tmp")
+        work.mount("/proc", work.CLOSED | work.MS_RDONLY, "size=4096,nr_inodes=1,mode=0")
+        work.cover(request["work"])
+        work.drop_capabilities()
         _say(control, slot=request["slot"], up=True)
         confine.confine({**request["boot"], "groups": ()}, channel)
     except (confine.ConfinementFailed, _ForkFailed, OSError) as error:
@@ -168,27 +163,6 @@ def _leave_namespaces() -> None:
         descriptor = os.open(f"/proc/self/{name}", os.O_WRONLY | os.O_CLOEXEC)
         os.write(descriptor, text.encode())
         os.close(descriptor)
-
-
-def _cover(work: dict[str, int]) -> None:
-    """A work folder of the slot's own, and nothing where /proc was."""
-    options = f"size={work['bytes']},nr_inodes={work['inodes']},mode=0700,uid={USER},gid={USER}"
-    _mount("/tmp", MS_NOSUID | MS_NODEV | MS_NOEXEC, options)
-    _mount("/proc", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, "size=4096,nr_inodes=1,mode=0")
-
-
-def _mount(target: str, flags: int, options: str) -> None:
-    if _libc.mount(b"tmpfs", target.encode(), b"tmpfs", ctypes.c_ulong(flags), options.encode()) < 0:
-        raise _ForkFailed(f"{target}: {os.strerror(ctypes.get_errno())}")
-
-
-def _drop_capabilities() -> None:
-    """None in any set: the new user namespace gave them all."""
-    for number in range(LAST_CAPABILITY + 1):
-        _libc.prctl(PR_CAPBSET_DROP, ctypes.c_ulong(number), 0, 0, 0)
-    header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0)
-    if _libc.capset(header, (ctypes.c_uint32 * 6)()) < 0:
-        raise _ForkFailed(f"capabilities: {os.strerror(ctypes.get_errno())}")
 
 
 if __name__ == "__main__":

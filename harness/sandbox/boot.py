@@ -78,6 +78,8 @@ class Walls:
     """True where the kernel counts the tasks of the box's user for this box alone: then it counts them too."""
     landlock: bool
     """True where a box without Landlock must not start."""
+    own_work: bool = False
+    """True where the box makes its work folder for itself, and then gives up the right to."""
     own_kernel: bool = False
     """True under a runtime that brings a kernel of its own (gVisor), which refuses the limits that it does not know."""
 
@@ -95,6 +97,7 @@ def boot_argument(spec: SandboxSpec, channel: Channel, walls: Walls, groups: tup
             **opening,
             "groups": groups,
             "filter": base64.b64encode(inner_filter(single=walls.single)).decode("ascii"),
+            "work": {"bytes": spec.disk_mb * MIB, "inodes": spec.inodes} if walls.own_work else None,
             "landlock": {"read": READ_PATHS, "write": WRITE_PATHS, "required": walls.landlock},
             "rlimits": {name: [value, value] for name, value in limits(spec, walls).items()},
             "expect": {"root": False},

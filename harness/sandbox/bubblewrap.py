@@ -115,11 +115,11 @@ class BubblewrapBox(LocalBox):
         self._info, info = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         entrances = group.entrances() if group is not None else []
         seccomp = pipe_with(outer_filter(single=group is None))
-        walls = Walls(single=group is None, own_user=True, landlock=landlock_version() > 0)
+        walls = Walls(single=group is None, own_user=True, landlock=landlock_version() > 0, own_work=True)
         boot = boot_argument(spec, Inherited(inner.fileno()), walls, tuple(entrances))
         try:
             self._child = Child(
-                arguments(program, tree, spec, Inherit(seccomp, info), boot),
+                arguments(program, tree, Inherit(seccomp, info), boot),
                 pass_fds=(inner.fileno(), seccomp, info, *entrances),
                 user=box_user(),
             )

@@ -5,16 +5,14 @@ from pathlib import Path
 
 from harness.sandbox.boot import HASH_SEED, PYTHON_FLAGS, WORK_FOLDER
 from harness.sandbox.bwrap_program import NAMESPACES
-from harness.sandbox.spec import SandboxSpec
 from harness.sandbox.tree import BOXLIB, PYTHON
 
 __all__ = ["BOX_USER", "Inherit", "arguments", "zygote_arguments"]
 
-MIB = 1 << 20
 BOX_USER = 1000
 """User and group as the box sees them; outside they are a user without rights."""
-DEVICES_BYTES = 4096
-"""Size of /dev, which holds one mount point and is read-only once that is made."""
+EMPTY_BYTES = 4096
+"""Size of /dev, which holds one mount point and is read-only once that is made, and of what each box covers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +30,18 @@ def zygote_arguments(program: Path, tree: Path, inherit: Inherit, settings: str)
     return [
         *_walls(program, tree),
         *("--cap-add", "CAP_SYS_ADMIN", "--proc", "/proc"),
-        *("--size", str(DEVICES_BYTES), "--tmpfs", WORK_FOLDER, "--chdir", "/"),
+        *("--size", str(EMPTY_BYTES), "--tmpfs", WORK_FOLDER, "--chdir", "/"),
         *("--seccomp", str(inherit.seccomp), "--info-fd", str(inherit.info)),
         *("--", PYTHON, *PYTHON_FLAGS, f"{BOXLIB}/sandbox_image/zygote.py", settings),
     ]
 
 
-def arguments(program: Path, tree: Path, spec: SandboxSpec, inherit: Inherit, boot: str) -> list[str]:
-    """The command: every wall that bubblewrap makes, then the box's Python."""
+def arguments(program: Path, tree: Path, inherit: Inherit, boot: str) -> list[str]:
+    """The command: every wall that bubblewrap makes, then the box's Python, which makes its work folder itself."""
     return [
         *_walls(program, tree),
-        *("--size", str(spec.disk_mb * MIB), "--tmpfs", WORK_FOLDER, "--chdir", WORK_FOLDER),
+        *("--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SETPCAP"),
+        *("--size", str(EMPTY_BYTES), "--tmpfs", WORK_FOLDER, "--chdir", "/"),
         *("--seccomp", str(inherit.seccomp), "--info-fd", str(inherit.info)),
         *("--", PYTHON, *PYTHON_FLAGS, f"{BOXLIB}/boot.py", boot),
     ]
@@ -56,6 +55,6 @@ def _walls(program: Path, tree: Path) -> list[str]:
         *("--die-with-parent", "--new-session", "--as-pid-1", "--cap-drop", "ALL"),
         *("--clearenv", "--setenv", *HASH_SEED),
         *("--ro-bind", str(tree), "/"),
-        *("--size", str(DEVICES_BYTES), "--tmpfs", "/dev", "--dev-bind", "/dev/null", "/dev/null"),
+        *("--size", str(EMPTY_BYTES), "--tmpfs", "/dev", "--dev-bind", "/dev/null", "/dev/null"),
         *("--remount-ro", "/dev"),
     ]

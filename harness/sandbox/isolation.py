@@ -47,7 +47,7 @@ WALLS: tuple[Wall, ...] = (
         "work",
         "one folder can be written: a tmpfs with a size, gone with the box",
         "tmpfs on /tmp with size and no devices, setuid or exec",
-        "tmpfs on /tmp with size; a slot's also counts files and maps nothing executable",
+        "tmpfs on /tmp with size and files counted, no devices, setuid or exec",
         "filling the host's disk; leaving something for the next run",
         "test_a_full_work_folder_says_so",
     ),

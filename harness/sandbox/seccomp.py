@@ -30,6 +30,8 @@ class Stage(StrEnum):
     """Until the box has confined itself."""
     CONNECT = "connect"
     """Until then, and only where the box must open the gateway's socket by its path."""
+    WORK = "work"
+    """Until then, where the box makes its work folder for itself."""
     ZYGOTE = "zygote"
     """In the process that forks boxes ahead of time, and in each of them until it has confined itself."""
     ENGINE = "engine"
@@ -135,8 +137,8 @@ RULES: tuple[Rule, ...] = (
         Allow((When(0, (_CLONE_THREAD, _CLONE_NEWPID, _NEW_NAMESPACES & ~_CLONE_NEWPID)),)),
     ),
     Rule("setns", "the zygote's own way back", Stage.ZYGOTE, Allow((When(1, (_CLONE_NEWPID,)),))),
-    Rule("mount", "each slot has a work folder of its own, and /proc covered", Stage.ZYGOTE),
-    Rule("capset", "each slot gives up what its user namespace gave it", Stage.ZYGOTE),
+    Rule("mount", "the work folder, and in a slot a cover for /proc", Stage.WORK),
+    Rule("capset", "the right to mount is given up", Stage.WORK),
     Rule("capget capset setuid setgid setgroups", "runc gives its rights up behind the filter", Stage.ENGINE),
     Rule("eventfd2 execveat", "runc starts the box's Python", Stage.ENGINE),
 )
@@ -160,13 +162,13 @@ def outer_filter(*, single: bool, connect: bool = False, machine: str = "") -> b
 
     `single`: the box is one process. `connect`: it opens the gateway's socket by path.
     """
-    stages = {Stage.ALWAYS, Stage.THREAD if single else Stage.FORK, Stage.START}
+    stages = {Stage.ALWAYS, Stage.THREAD if single else Stage.FORK, Stage.START, Stage.WORK}
     return _filter(stages | {Stage.CONNECT} if connect else stages, architecture(machine))
 
 
 def zygote_filter(machine: str = "") -> bytes:
     """The outer filter of a zygote and its slots: namespaces and mounts as well, until the inner one."""
-    return _filter({Stage.ALWAYS, Stage.FORK, Stage.START, Stage.ZYGOTE}, architecture(machine))
+    return _filter({Stage.ALWAYS, Stage.FORK, Stage.START, Stage.WORK, Stage.ZYGOTE}, architecture(machine))
 
 
 def inner_filter(*, single: bool, machine: str = "") -> bytes:

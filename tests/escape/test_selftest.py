@@ -25,6 +25,7 @@ from tests.e2e.host import Host, contract
 LEAST = 60
 WAYS: dict[str, tuple[Callable[[], Backend], str, set[str]]] = {
     "cold": (BubblewrapBackend, "", set()),
+    "cold-single": (lambda: BubblewrapBackend(groups=False), "", set()),
     "slot": (SlotPool, "", set()),
     "slot-single": (lambda: SlotPool(groups=False), "", set()),
     "docker": (DockerBackend, "", set()),

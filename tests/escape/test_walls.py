@@ -27,7 +27,11 @@ from harness.sandbox.tree import BOXLIB, cache_root, host_tree
 pytestmark = pytest.mark.bubblewrap
 Command = list[str]
 NO_LANDLOCK = ('    restrict_paths(boot["landlock"])\n', "")
-WORK = ("--tmpfs", "/tmp")
+SIZE = "size={work['bytes']},"
+COVER = """        work.cover(boot["work"])
+"""
+DROP = """        work.drop_capabilities()
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,10 @@ class Without:
     """System calls that the filters let through as well."""
     confine: tuple[tuple[str, str], ...] = ()
     """Replacements in the text of the box's own confinement."""
+    work: tuple[tuple[str, str], ...] = ()
+    """Replacements in the text of how it makes its work folder."""
+    boot: tuple[tuple[str, str], ...] = ()
+    """Replacements in the text of its first file."""
     patches: tuple[tuple[type, str], ...] = field(default=())
     """Methods that do nothing."""
 
@@ -63,20 +71,13 @@ def swap(old: tuple[str, ...], new: tuple[str, ...]) -> Callable[[Command, Path]
     return changed
 
 
-def without_size(command: Command, _: Path) -> Command:
-    """The work folder without its size."""
-    at = next(at for at in range(len(command)) if tuple(command[at : at + 2]) == WORK)
-    return [*command[: at - 2], *command[at:]]
-
-
 def shared_work(command: Command, tree: Path) -> Command:
     """One work folder for every box."""
     shared = tree.with_name(tree.name + "-shared")
     shared.mkdir(mode=0o777, exist_ok=True)
     shared.chmod(0o777)
-    bare = without_size(command, tree)
-    at = next(at for at in range(len(bare)) if tuple(bare[at : at + 2]) == WORK)
-    return [*bare[:at], "--bind", str(shared), "/tmp", *bare[at + 2 :]]
+    at = next(at for at in range(len(command)) if tuple(command[at : at + 2]) == ("--tmpfs", "/tmp"))
+    return [*command[: at - 2], "--bind", str(shared), "/tmp", *command[at + 2 :]]
 
 
 OWN_PIDS = ("--unshare-pid", "--as-pid-1")
@@ -85,12 +86,12 @@ BOXES: dict[str, Without] = {
     "root": Without(
         "rights.write-the-root", swap(("--ro-bind", "TREE", "/"), ("--bind", "TREE", "/")), "", (NO_LANDLOCK,)
     ),
-    "work": Without("exhaustion.disk", without_size),
+    "work": Without("exhaustion.disk", work=((SIZE, ""),)),
     "devices": Without(
         "host.devices",
         swap(
             ("--size", "4096", "--tmpfs", "/dev", "--dev-bind", "/dev/null", "/dev/null", "--remount-ro", "/dev"),
-            ("--dev", "/dev"),
+            ("--dev-bind", "/dev", "/dev"),
         ),
         "",
         (NO_LANDLOCK,),
@@ -109,7 +110,9 @@ BOXES: dict[str, Without] = {
         "",
         (('    assert_expected(boot["expect"])\n', ""),),
     ),
-    "capabilities": Without("rights.capabilities", swap(("--cap-drop", "ALL"), ("--cap-add", "ALL")), "capget"),
+    "capabilities": Without(
+        "rights.capabilities", swap(("--cap-drop", "ALL"), ("--cap-add", "ALL")), "capget", boot=((DROP, ""),)
+    ),
     "privileges": Without("rights.execute", calls="execve", confine=(NO_LANDLOCK,)),
     "tracing": Without("rights.memory-of-others", calls="process_vm_readv process_vm_writev ptrace"),
     "filter": Without("host.keyrings", calls="keyctl add_key io_uring_setup bpf"),
@@ -120,7 +123,7 @@ BOXES: dict[str, Without] = {
         patches=((cgroup_files._Group, "kill"), (cgroup_files.Group2, "kill")),
     ),
     "neighbours": Without("host.neighbours", drop(*OWN_PIDS)),
-    "one-run": Without("host.one-run", shared_work),
+    "one-run": Without("host.one-run", shared_work, boot=((COVER, ""),)),
 }
 
 
@@ -138,14 +141,9 @@ def weak_tree() -> Iterator[Path]:
 def weaken(box: Without, tree: Path, patch: pytest.MonkeyPatch) -> None:
     """Take the wall away, and the host's own reading of what is left."""
     library = tree / BOXLIB.lstrip("/") / "sandbox_image"
-    text = (library / "confine.py").read_text("utf-8")
-    for old, new in box.confine:
-        assert old in text
-        text = text.replace(old, new)
-    for compiled in library.rglob("confine*.pyc"):
-        compiled.unlink()
-    (library / "confine.py").unlink()
-    (library / "confine.py").write_text(text, "utf-8")
+    rewrite(library, "confine", box.confine)
+    rewrite(library, "work", box.work)
+    rewrite(library.parent, "boot", box.boot)
     if box.calls:
         patch.setattr(seccomp, "RULES", (*seccomp.RULES, Rule(box.calls, "the wall is taken away")))
     whole = bubblewrap.arguments
@@ -157,6 +155,19 @@ def weaken(box: Without, tree: Path, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(local_box.LocalBox, "verify", believe)
     for owner, name in box.patches:
         patch.setattr(owner, name, lambda _: None)
+
+
+def rewrite(folder: Path, name: str, changes: tuple[tuple[str, str], ...]) -> None:
+    """One file of the tree with other text; it is linked with the whole tree's, and must not be written through."""
+    file = folder / f"{name}.py"
+    text = file.read_text("utf-8")
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    for compiled in folder.rglob(f"{name}*.pyc"):
+        compiled.unlink()
+    file.unlink()
+    file.write_text(text, "utf-8")
 
 
 def answer(tree: Path, probe: str) -> tuple[Status, str]:

@@ -9,7 +9,7 @@ import sys
 
 sys.path.insert(0, "/opt/box")
 
-from sandbox_image import confine
+from sandbox_image import confine, work
 
 
 def main() -> None:
@@ -19,6 +19,9 @@ def main() -> None:
     else:
         channel = socket.socket(socket.AF_UNIX)
         channel.connect(boot["connect"])
+    if boot["work"] is not None:
+        work.cover(boot["work"])
+        work.drop_capabilities()
     confine.confine(boot, channel.fileno())
     serve(channel)
 

@@ -244,6 +244,26 @@ except OSError as error:
     assert found["error"] in (["ENOSPC", 4], ["ENOSPC", 3])
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_the_work_folder_counts_files_and_runs_nothing(probe_tree: Path, way: Way) -> None:
+    """B14: empty files end at a number, and no code is mapped from what a box has written."""
+    text = """
+import errno, mmap, os
+with open('/tmp/code', 'wb') as file: file.write(bytes(4096))
+with open('/tmp/code', 'rb') as file:
+    try: mmap.mmap(file.fileno(), 4096, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_EXEC)
+    except OSError as error: found['mapped'] = errno.errorcode[error.errno]
+made = 0
+try:
+    while made < 1000:
+        os.close(os.open(f'/tmp/{made}', os.O_CREAT | os.O_WRONLY))
+        made += 1
+except OSError as error: found['made'] = [errno.errorcode[error.errno], made]
+"""
+    found = probe(probe_tree, way, text, SandboxSpec(memory_mb=96, disk_mb=16, inodes=100))
+    assert found == {"mapped": "EPERM", "made": ["ENOSPC", 98]}
+
+
 @pytest.mark.parametrize("way", GROUPED)
 def test_too_much_memory_ends_the_box_and_says_so(probe_tree: Path, way: Way) -> None:
     """B06, B08: touched page by page, without swap: the kernel kills, and the exit names the reason."""
