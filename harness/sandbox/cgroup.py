@@ -7,7 +7,7 @@ import itertools
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Protocol
 
 from harness.core.errors import EnvironmentUnavailable
 from harness.sandbox.cgroup_files import Group, Group1, Group2
+from harness.sandbox.leftover import remove_left
 from harness.sandbox.owner import Owner, proven_dead, this_owner
 from harness.sandbox.spec import SandboxSpec
 
@@ -130,8 +131,10 @@ class _Parent1:
     folders: Mapping[str, Path]
 
     def create(self, spec: SandboxSpec) -> Group:
+        remove_left()
         name = _name()
-        made = {controller: _make(parent / name) for controller, parent in self.folders.items()}
+        made = {controller: parent / name for controller, parent in self.folders.items()}
+        _make_all(made.values())
         group = Group1(made)
         try:
             memory = str(spec.memory_mb * MIB)
@@ -163,6 +166,7 @@ class _Parent2:
     folder: Path
 
     def create(self, spec: SandboxSpec) -> Group:
+        remove_left()
         made = _make(self.folder / _name())
         group = Group2(made)
         try:
@@ -204,6 +208,18 @@ def _end(group: Group) -> None:
     while not group.remove() and time.monotonic() < deadline:
         time.sleep(0.01)
     group.close()
+
+
+def _make_all(folders: Iterable[Path]) -> None:
+    """All of them or none; joined controllers share a folder. Raises EnvironmentUnavailable."""
+    made: list[Path] = []
+    try:
+        for folder in dict.fromkeys(folders):
+            made.append(_make(folder))
+    except EnvironmentUnavailable:
+        for folder in made:
+            folder.rmdir()
+        raise
 
 
 def _make(folder: Path) -> Path:

@@ -19,6 +19,7 @@ from harness.sandbox.cgroup import locate
 from harness.sandbox.cgroup_files import Group
 from harness.sandbox.confinement import own_filters, require_confined
 from harness.sandbox.kernel import has_swap
+from harness.sandbox.leftover import leave
 from harness.sandbox.process import Handle
 from harness.sandbox.readback import limit_faults
 from harness.sandbox.spec import SandboxSpec
@@ -190,14 +191,17 @@ def kill_now(boxes: Iterable[LocalBox]) -> None:
 
 
 async def _removed(group: Group) -> None:
-    """Remove a group that a dying tree may still be leaving; what does not go is left to the next start's sweep."""
+    """Remove a group that a dying tree may still be leaving; what does not go in time is tried again later."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + END_SECONDS
+    removed = False
     try:
-        while not group.remove() and loop.time() < deadline:
+        while not (removed := group.remove()) and loop.time() < deadline:
             await asyncio.sleep(LEAVE_SECONDS)
     finally:
         group.close()
+        if not removed:
+            leave(group)
 
 
 async def readable(channel: socket.socket, seconds: float | None) -> bool:

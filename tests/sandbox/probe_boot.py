@@ -9,21 +9,11 @@ import sys
 
 sys.path.insert(0, "/opt/box")
 
-from sandbox_image import confine, work
+from sandbox_image.boot import confined
 
 
 def main() -> None:
-    boot = json.loads(sys.argv[1])
-    if "fd" in boot:
-        channel = socket.socket(fileno=boot["fd"])
-    else:
-        channel = socket.socket(socket.AF_UNIX)
-        channel.connect(boot["connect"])
-    if boot["work"] is not None:
-        work.cover(boot["work"])
-        work.drop_capabilities()
-    confine.confine(boot, channel.fileno())
-    serve(channel)
+    serve(confined(json.loads(sys.argv[1])))
 
 
 def serve(channel: socket.socket) -> None:

@@ -13,6 +13,7 @@ from harness.core.errors import EnvironmentUnavailable
 from harness.sandbox import cgroup
 from harness.sandbox.cgroup import Located, find, locate
 from harness.sandbox.cgroup_files import Group2, Reading
+from harness.sandbox.leftover import leave
 from harness.sandbox.owner import this_owner
 from harness.sandbox.spec import SandboxSpec
 from tests.sandbox.boxes import GROUPS
@@ -125,6 +126,53 @@ def test_a_limit_that_cannot_be_set_is_refused(
     with pytest.raises(EnvironmentUnavailable) as refused:
         parent.create(SPEC)
     assert refused.value.message == ("the limit `memory.max` of the box cannot be set to 134217728: Permission denied")
+
+
+def test_joined_controllers_share_a_folder(tmp_path: Path) -> None:
+    """Version 1 as Debian mounts it: one folder is made for both, with the limits of each."""
+    (tmp_path / "cpu,cpuacct").mkdir()
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "pids").mkdir()
+    both = tmp_path / "cpu,cpuacct"
+    places = {"memory": tmp_path / "memory", "pids": tmp_path / "pids", "cpu": both, "cpuacct": both}
+    parent = find(Located(places, None, None))
+    assert parent is not None
+    parent.create(SPEC)
+    (made,) = both.iterdir()
+    assert (made / "cpu.cfs_quota_us").read_text() == "50000"
+    assert (tmp_path / "pids" / made.name / "pids.max").read_text() == "20"
+
+
+def test_a_group_is_made_whole_or_not_at_all(tmp_path: Path) -> None:
+    """What was made before the one that failed is gone again."""
+    places = {"memory": tmp_path / "memory", "pids": tmp_path / "pids"}
+    for folder in places.values():
+        folder.mkdir()
+    parent = find(Located(places, None, None))
+    assert parent is not None
+    places["pids"].rmdir()
+    with pytest.raises(EnvironmentUnavailable, match="no control group for the box"):
+        parent.create(SPEC)
+    assert list(places["memory"].iterdir()) == []
+
+
+def test_what_could_not_be_removed_is_tried_again(tmp_path: Path, unified: Unified) -> None:
+    """E06, E18: a long-lived host does not collect groups that a dying tree held on to for too long."""
+    service = unified("memory pids", ())
+    parent = find(Located({}, service, tmp_path))
+    assert parent is not None
+    slow = tmp_path / "slow"
+    slow.mkdir()
+    busy = slow / "still-there"
+    busy.mkdir()
+    leave(Group2(slow))
+    parent.create(SPEC)
+    assert slow.exists()
+    for file in (*busy.iterdir(), *(each for each in slow.iterdir() if each.is_file())):
+        file.unlink()
+    busy.rmdir()
+    parent.create(SPEC)
+    assert not slow.exists()
 
 
 def test_version_2_counters_are_read(tmp_path: Path) -> None:

@@ -26,9 +26,9 @@ pytestmark = pytest.mark.docker
 LOAD = "load it (`docker load -i FILE`), or build on this host's Python: `harness image build --from-host`"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def host_image(endpoint: Endpoint) -> Image:
-    """The image on this host's Python."""
+    """The image on this host's Python, as it is now: another worker may have built it anew."""
     return build_image(endpoint, from_host=True)
 
 
