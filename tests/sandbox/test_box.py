@@ -17,7 +17,7 @@ from harness.sandbox.bubblewrap import BubblewrapBackend
 from harness.sandbox.cgroup import find
 from harness.sandbox.confinement import require_confined
 from harness.sandbox.spec import SandboxSpec
-from tests.sandbox.boxes import GROUPED, SINGLE, WAYS, Way, ask, box_of, descriptors, probe, run
+from tests.sandbox.boxes import GROUPED, SINGLE, WAYS, Way, ask, box_of, descriptors, groups_of, probe, run
 
 DEAF = """
 import signal
@@ -511,14 +511,11 @@ def test_nothing_is_left_behind(probe_tree: Path) -> None:
         await boxes[0].close()
         await backend.close()
 
-    def groups() -> set[Path]:
-        return set(Path("/sys/fs/cgroup").glob(f"**/execution-harness-*.{os.getpid()}.*"))
-
     run(body)
-    open_before, groups_before = descriptors(), groups()
+    open_before, groups_before = descriptors(), groups_of(os.getpid())
     run(body)
     assert descriptors() - open_before == Counter()  # what earlier tests left to be collected may go meanwhile
-    assert groups() - groups_before == set()
+    assert groups_of(os.getpid()) - groups_before == set()
 
 
 def test_a_runner_that_does_not_start_is_explained(probe_tree: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from harness.sandbox.bubblewrap import BubblewrapBackend
 from harness.sandbox.cgroup import find
 from harness.sandbox.pool import PoolSizes, SlotPool
 from harness.sandbox.spec import SandboxSpec
-from tests.sandbox.boxes import GROUPS, RUNNER, ask, descriptors, run
+from tests.sandbox.boxes import GROUPS, RUNNER, ask, descriptors, groups_of, run
 
 pytestmark = pytest.mark.bubblewrap
 SPEC = SandboxSpec(memory_mb=96, disk_mb=16)
@@ -252,14 +252,11 @@ def test_a_closed_pool_leaves_nothing(probe_tree: Path) -> None:
         await pool.close()
         return [pid for pid in pids if Path(f"/proc/{pid}").exists()]
 
-    def groups() -> set[Path]:
-        return set(Path("/sys/fs/cgroup").glob(f"**/execution-harness-*.{os.getpid()}.*"))
-
     assert run(body) == []
-    open_before, groups_before = descriptors(), groups()
+    open_before, groups_before = descriptors(), groups_of(os.getpid())
     assert run(body) == []
     assert descriptors() - open_before == Counter()  # what earlier tests left to be collected may go meanwhile
-    assert groups() - groups_before == set()
+    assert groups_of(os.getpid()) - groups_before == set()
 
 
 @pytest.mark.parametrize("slots", [True, False], ids=["slots", "cold"])
@@ -308,8 +305,8 @@ asyncio.run(main())
     parent = find()
     if parent is not None:
         parent.sweep()
-    left = list(Path("/sys/fs/cgroup").glob(f"**/execution-harness-*.{host.pid}.*"))
-    assert (len(pids), [pid for pid in pids if _runs(pid)], left) == (2, [], [])
+    left = groups_of(host.pid)
+    assert (len(pids), [pid for pid in pids if _runs(pid)], left) == (2, [], set())
 
 
 def _runs(pid: int) -> bool:
