@@ -29,6 +29,23 @@ def learn(rehearse: Callable[[], object]) -> None:
 
     Where it cannot be learnt, slots are what they are without.
     """
+    idle = set(_written(_nothing))  # what a fork has to itself because the one that it came from writes on
+    _ranges[:] = _joined([page for page in _written(rehearse) if page not in idle])
+
+
+def own() -> None:
+    """Make the learnt pages this process's own, before anybody waits for it."""
+    for start, size in _ranges:
+        if _libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(size), MADV_POPULATE_WRITE):
+            return
+
+
+def _nothing() -> None:
+    """The rehearsal of a fork that does nothing."""
+
+
+def _written(rehearse: Callable[[], object]) -> list[int]:
+    """Addresses of the pages that a fork shares with nobody when it has rehearsed."""
     places = list(_writable())
     heard, said = os.pipe()
     child = os.fork()
@@ -43,17 +60,9 @@ def learn(rehearse: Callable[[], object]) -> None:
     entries.frombytes(b"".join(_pieces(heard)))
     os.close(heard)
     os.waitpid(child, 0)
-    addresses = [page for start, end in places for page in range(start, end, PAGE)]
+    addresses = (page for start, end in places for page in range(start, end, PAGE))
     own = PRESENT | EXCLUSIVE
-    written = [page for page, entry in zip(addresses, entries, strict=False) if entry & own == own]
-    _ranges[:] = _joined(written)
-
-
-def own() -> None:
-    """Make the learnt pages this process's own, before anybody waits for it."""
-    for start, size in _ranges:
-        if _libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(size), MADV_POPULATE_WRITE):
-            return
+    return [page for page, entry in zip(addresses, entries, strict=False) if entry & own == own]
 
 
 def _writable() -> Iterator[tuple[int, int]]:

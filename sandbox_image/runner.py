@@ -13,7 +13,7 @@ import socket
 import sys
 import threading
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import thread as pool
 from typing import Any, NoReturn
 
@@ -30,7 +30,7 @@ from sandbox_image.tasks import MAIN, enter_path, name_threads
 from sandbox_image.values import encode, encode_arguments
 from tool_stubs.runtime import errors, stub
 
-__all__ = ["ESCALATE", "VERSION", "rehearse", "serve", "warm"]
+__all__ = ["ESCALATE", "VERSION", "rehearsal", "serve", "warm"]
 
 VERSION = 1
 """Of the wire."""
@@ -77,10 +77,12 @@ def warm() -> None:
     stub.build({"tools": [row]}, lambda tool, arguments, decode: encode_arguments(arguments, tool))["dummy"](x=1)
 
 
-def rehearse() -> None:
-    """Run a dummy to its end, with a call, just as a run. Only in a fork that is thrown away: it leaves all behind."""
+def rehearsal() -> Callable[[], None]:
+    """A dummy's whole run, with a call, ready to go: what is called does what a run does, and leaves it all behind.
+
+    So only in a fork that is thrown away.
+    """
     ours, host = socket.socketpair()
-    host.sendall(framed(b'{"t":"answer","id":1,"at":1,"ok":{"value":[1,1.5,"text"]}}'))
     row = {"name": "dummy", "py": "dummy", "params": [{"wire": "x", "py": "x"}]}
     source = "def __snippet__():\n    import json\n    from tools import dummy\n    return {'value': dummy(x=1)}\n"
     start = {
@@ -94,9 +96,17 @@ def rehearse() -> None:
         "budget": {"calls": 1},
         "chance": {"seed": "00" * 32, "now_us": 1, "tick_us": 1},
     }
-    channel = Channel(ours)
-    run = _Run(channel, json.loads(json.dumps(start)))
-    channel.close(run.ending())
+    begin = framed(json.dumps(start).encode("ascii"))
+    answer = framed(b'{"t":"answer","id":1,"at":1,"ok":{"value":[1,1.5,"text"]}}')
+
+    def rehearse() -> None:
+        host.sendall(begin)
+        channel = Channel(ours)
+        run = _Run(channel, channel.receive())
+        host.sendall(answer)
+        channel.close(run.ending())
+
+    return rehearse
 
 
 class _Run:

@@ -48,8 +48,8 @@ def main() -> None:
         runner.warm()
     gc.collect()
     gc.freeze()
-    if hasattr(runner, "rehearse"):
-        pages.learn(runner.rehearse)
+    if hasattr(runner, "rehearsal"):
+        pages.learn(runner.rehearsal())
     own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
     wake, woken = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.signal(signal.SIGCHLD, _note)

@@ -4,6 +4,7 @@ The corridor (`harness.run`) is handed real parts behind these; tests hand it fa
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
@@ -307,6 +308,9 @@ class Store(Protocol):
 
     def flush(self) -> None:
         """Make everything handed over so far durable."""
+
+    def flush_soon(self) -> "Future[None]":
+        """As `flush`, in a thread of the store: the commit that begins next, shared with all who ask meanwhile."""
 
     def receipt(self, key: ReceiptKey) -> Receipt | None:
         """The outcome under a key; includes what was handed over and is not yet on disk."""

@@ -90,10 +90,21 @@ class Journal:
         self.bytes += sum(map(entry_bytes, entries))
         self._committed()
 
+    async def commit_aside(self, entry: Entry) -> None:
+        """As `commit`, for one fact, while the loop goes on: runs that end at the same time share it."""
+        self._store.note(entry, self._snapshot())
+        self.bytes += entry_bytes(entry)
+        await asyncio.shield(asyncio.wrap_future(self._store.flush_soon()))
+        self._committed()
+        self._refuse_fenced()
+
     def flush(self) -> None:
         """Make everything that was written down durable."""
         self._store.flush()
         self._committed()
+        self._refuse_fenced()
+
+    def _refuse_fenced(self) -> None:
         if self._store.is_fenced(self._run, self._attempt):
             raise StoreError(f"a later attempt owns the run `{self._run}`", hint="stop this one")
 
@@ -120,10 +131,8 @@ class Journal:
     def _due(self) -> None:
         """The group's time is up. A fence shows itself on the next line of the run; a full disk on the next flush."""
         self._timer = None
-        try:
-            self._store.flush()
-        except StoreError:
-            return
+        if self._store.pending:
+            self._store.flush_soon()
 
     def _committed(self) -> None:
         self._bytes = 0

@@ -11,7 +11,7 @@ from harness.ledger.chain import GENESIS
 from harness.ledger.keys import closed_file
 from harness.ledger.tables import APPLICATION_ID, SCHEMA, SCHEMA_VERSION
 
-__all__ = ["connect", "explain", "read_only"]
+__all__ = ["connect", "explain", "read_only", "reader"]
 
 BUSY_SECONDS = 10.0
 """How long a writer waits for another process's transaction; the longest of ours takes some milliseconds."""
@@ -56,6 +56,17 @@ def connect(path: Path, clock: Clock) -> sqlite3.Connection:
     except StoreError:
         db.close()
         raise
+    return db
+
+
+def reader(path: Path) -> sqlite3.Connection:
+    """A second connection to an open store, for reading beside a commit. Raises StoreError."""
+    try:
+        db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        db.execute("PRAGMA query_only = ON")
+        db.execute("PRAGMA trusted_schema = OFF")
+    except sqlite3.Error as error:
+        raise explain(error, path) from error
     return db
 
 

@@ -8,19 +8,21 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar
 
 from harness.core.budget import Amount
 from harness.core.bundle import Bundle, BundleState, Decided, GrantRow, Taken
 from harness.core.clock import Clock, SystemClock, utc_text
-from harness.core.errors import StoreError
 from harness.core.ports import Entry, Fence, KeyTaken, Receipt, ReceiptKey, Reservation, RunRow
 from harness.ledger import bundles
 from harness.ledger.anchors import Anchor, anchor_path, write_anchor
 from harness.ledger.chain import Chain
+from harness.ledger.commits import Commits
+from harness.ledger.handed import Handed, Item, write_items
 from harness.ledger.keys import key_path, load_or_create
-from harness.ledger.opening import connect, explain
+from harness.ledger.opening import connect, explain, reader
 from harness.ledger.tables import (
     ENTRY_COLUMNS,
     RECEIPT_COLUMNS,
@@ -43,9 +45,6 @@ T = TypeVar("T")
 ANCHOR_LINES = 1000
 """Lines between two anchors: an anchor costs about one commit, so this adds a thousandth to each."""
 
-_Handed = tuple[tuple[str, int], Callable[[Transaction], None]]
-"""What was handed over and rides on the next commit: whose it is (run, attempt), and what writes it."""
-
 
 class SqliteStore:
     """`harness.core.ports.Store` on one SQLite file.
@@ -58,10 +57,11 @@ class SqliteStore:
         self.path = Path(path)
         self._clock = clock or SystemClock()
         self._lock = threading.RLock()
-        self._handed: list[_Handed] = []
-        self._handed_receipts: dict[ReceiptKey, Receipt] = {}
-        self._fenced: set[tuple[str, int]] = set()
+        self._reading = threading.Lock()
+        self._handed = Handed()
+        self._commits = Commits(self.flush)
         self._db = connect(self.path, self._clock)
+        self._reader = reader(self.path)
         self._chain = Chain(key if key is not None else load_or_create(key_path(self.path)))
         self._known = Known()
         self._closed = False
@@ -90,7 +90,7 @@ class SqliteStore:
             tx.insert_run(row)
             tx.write(entries)
 
-        self._hand_over((row.id, row.attempt), work, rows=True)
+        self._hand_over_row(Item(row.id, row.attempt, work))
 
     def run(self, run: str) -> RunRow | None:
         """One run; None where there is none of that id."""
@@ -118,7 +118,7 @@ class SqliteStore:
 
     def note_finish(self, row: RunRow, entries: Sequence[Entry]) -> None:
         """As `finish`; rides on the next commit. Raises StoreError from an attempt that is known to be fenced."""
-        self._hand_over((row.id, row.attempt), lambda tx: tx.finish_run(row, entries), rows=True)
+        self._hand_over_row(Item(row.id, row.attempt, lambda tx: tx.finish_run(row, entries)))
 
     # --- journal -------------------------------------------------------------------------------------------
 
@@ -128,7 +128,7 @@ class SqliteStore:
 
     def note(self, entry: Entry, used: Mapping[str, Amount] | None = None) -> None:
         """Hand over a line that rides on the next commit, of whatever run. Raises StoreError from a fenced attempt."""
-        self._hand_over((entry.run, entry.attempt), lambda tx: tx.write((entry,), used))
+        self._handed.add(Item(entry.run, entry.attempt, lambda tx: tx.write((entry,), used)))
 
     def settle(self, entry: Entry, receipt: Receipt | None, used: Mapping[str, Amount] | None = None) -> None:
         """Record an outcome, and the receipt with it; rides on the next commit."""
@@ -140,17 +140,11 @@ class SqliteStore:
             tx.write((entry,), used)
             tx.put_receipt(receipt)
 
-        with self._lock:
-            self._hand_over((entry.run, entry.attempt), work)
-            self._handed_receipts[receipt.key] = receipt
+        self._handed.add(Item(entry.run, entry.attempt, work, receipt))
 
-    def _hand_over(self, place: tuple[str, int], work: Callable[[Transaction], None], rows: bool = False) -> None:
-        with self._lock:
-            if place in self._fenced:
-                raise StoreError(f"a later attempt owns the run `{place[0]}`", hint="stop this one")
-            self._handed.append((place, work))
-            if rows:
-                UNSETTLED.add(self)
+    def _hand_over_row(self, item: Item) -> None:
+        self._handed.add(item)
+        UNSETTLED.add(self)
 
     def _settle_rows(self) -> None:
         """Let who reads a run's row see what was handed over."""
@@ -167,12 +161,17 @@ class SqliteStore:
 
     def flush(self) -> None:
         """Make everything handed over so far durable."""
-        if self._handed:
-            self._write(lambda tx: None)
+        with self._lock:  # and wait for a commit that another thread has begun
+            if self._handed:
+                self._write(lambda tx: None)
+
+    def flush_soon(self) -> "Future[None]":
+        """As `flush`, behind the caller's back: the commit that begins next, shared with whoever asks meanwhile."""
+        return self._commits.soon()
 
     def is_fenced(self, run: str, attempt: int) -> bool:
         """True once a line of this attempt was refused because a later one owns the run."""
-        return (run, attempt) in self._fenced
+        return self._handed.is_fenced(run, attempt)
 
     @property
     def pending(self) -> int:
@@ -181,14 +180,13 @@ class SqliteStore:
 
     def receipt(self, key: ReceiptKey) -> Receipt | None:
         """The outcome under a key; includes what was handed over and is not yet on disk."""
-        with self._lock:
-            found = self._handed_receipts.get(key)
-            if found is not None:
-                return found
-            row = self._one(
-                f"SELECT {RECEIPT_COLUMNS} FROM receipts WHERE tool = ? AND holder = ? AND key = ?",
-                (key.tool, key.holder, key.key),
-            )
+        found = self._handed.receipt(key)
+        if found is not None:
+            return found
+        row = self._one(
+            f"SELECT {RECEIPT_COLUMNS} FROM receipts WHERE tool = ? AND holder = ? AND key = ?",
+            (key.tool, key.holder, key.key),
+        )
         return None if row is None else receipt_from_row(row)
 
     def entries(self, run: str) -> Iterator[Entry]:
@@ -281,6 +279,7 @@ class SqliteStore:
 
     def close(self) -> None:
         """Flush and let go. A second call does nothing."""
+        self._commits.close()
         with self._lock:
             if self._closed:
                 return
@@ -291,6 +290,7 @@ class SqliteStore:
             finally:
                 self._closed = True
                 UNSETTLED.discard(self)
+                self._reader.close()
                 self._db.close()
 
     # --- the two ways to the file --------------------------------------------------------------------------
@@ -302,49 +302,39 @@ class SqliteStore:
     def _rows(self, sql: str, values: Sequence[SQLValue]) -> list[tuple]:  # type: ignore[type-arg]  # rows as they are
         """All rows at once: a statement that stays open would hold this connection at an old moment of the file."""
         try:
-            with self._lock:
-                return self._db.execute(sql, values).fetchall()
+            with self._reading:
+                return self._reader.execute(sql, values).fetchall()
         except sqlite3.Error as error:
             raise explain(error, self.path) from error
 
     def _write(self, work: Callable[[Transaction], T]) -> T:
         """Run `work` in one transaction, after what was handed over; all of it or nothing."""
         with self._lock:
+            handed = self._handed.take()
             try:
                 self._db.execute("BEGIN IMMEDIATE")
                 tx = Transaction(self._db, self._chain, self._clock, self._known)
-                fenced = self._write_handed(tx)
+                fenced = write_items(tx, handed)
                 result = work(tx)
                 tx.finish()
                 self._db.execute("COMMIT")
                 self._lines = tx.lines
             except sqlite3.Error as error:
-                self._roll_back()
+                self._roll_back(handed)
                 raise explain(error, self.path) from error
             except BaseException:
-                self._roll_back()
+                self._roll_back(handed)
                 raise
-            self._fenced |= fenced
-            self._handed.clear()
+            self._handed.written(handed, fenced)
             UNSETTLED.discard(self)
-            self._handed_receipts.clear()
+            if self._handed:  # while this one was under way
+                UNSETTLED.add(self)
             if self._lines - self._anchored >= ANCHOR_LINES:
                 self.anchor()
             return result
 
-    def _write_handed(self, tx: Transaction) -> set[tuple[str, int]]:
-        """Write what was handed over; lines of attempts that a later one has fenced are dropped, and told."""
-        fenced: set[tuple[str, int]] = set()
-        for place, work in self._handed:
-            if place in fenced:
-                continue
-            try:
-                work(tx)
-            except StoreError:
-                fenced.add(place)
-        return fenced
-
-    def _roll_back(self) -> None:
+    def _roll_back(self, handed: Sequence[Item]) -> None:
+        self._handed.put_back(handed)
         self._known.forget()
         if not self._closed and self._db.in_transaction:
             self._db.execute("ROLLBACK")

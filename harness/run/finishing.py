@@ -43,7 +43,7 @@ class Finisher:
             return self._with_head(result)
         if not recorded:
             facts = {**ending_facts(ending), "result": output}
-            self._run.journal.commit([self._fact(len(iterations), "ended", facts)])
+            await self._run.journal.commit_aside(self._fact(len(iterations), "ended", facts))
         self._run.parts.store.withdraw(self._run.id, "the run has ended")
         accepted = ending.outcome is Outcome.ACCEPTED
         deliveries = await self._deliver(output, recorded) if accepted else []

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from harness.ledger.journal import Journal
 from harness.ledger.sqlite import SqliteStore
 from harness.ledger.transaction import Transaction
 from harness.output.deliver import Deliverer
@@ -52,15 +53,26 @@ def instrument(points: Points) -> None:
     _over(SqliteStore, "settle", lambda: points.passing("settle", "after"))
     _over(Desk, "_release", lambda: points.passing("release", "after"))
     _around_act(points)
-    deliver = Deliverer.deliver
+    _around_async(points, Deliverer, "deliver", commits=False)
+    _around_async(points, Journal, "commit_aside", commits=True)
 
-    async def delivered(self: Deliverer, *args: Any, **more: Any) -> Any:
-        points.passing("deliver", "before")
-        done = await deliver(self, *args, **more)
-        points.passing("deliver", "after")
+
+def _around_async(points: Points, owner: type, name: str, *, commits: bool) -> None:
+    """As `_around`. `commits`: it waits for the store's thread, whose commit is inside it."""
+    method = getattr(owner, name)
+
+    @functools.wraps(method)
+    async def around(self: Any, *args: Any, **more: Any) -> Any:
+        points.passing(name, "before")
+        points.inside += [name] * commits
+        try:
+            done = await method(self, *args, **more)
+        finally:
+            del points.inside[len(points.inside) - commits :]
+        points.passing(name, "after")
         return done
 
-    Deliverer.deliver = delivered  # type: ignore[method-assign]
+    setattr(owner, name, around)
 
 
 def _around(points: Points, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
