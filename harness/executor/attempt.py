@@ -3,6 +3,8 @@
 Never raises for what the tool does, but for a person's Ctrl-C.
 """
 
+import functools
+import signal
 import threading
 from collections.abc import Callable, Coroutine, Generator, Mapping
 from contextvars import Context
@@ -77,9 +79,17 @@ class Attempt:
         return self.reading.returned(value, self.call)
 
     def _raised(self, error: BaseException) -> Judged:
-        if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+        if isinstance(error, KeyboardInterrupt) and _may_be_a_persons():
             raise error
         return self.reading.raised(error)
+
+
+def _may_be_a_persons() -> bool:
+    """Whether Ctrl-C would raise KeyboardInterrupt here: by Python's own handler, or that of `asyncio.Runner`."""
+    if threading.current_thread() is not threading.main_thread():
+        return False
+    handler = signal.getsignal(signal.SIGINT)
+    return handler is signal.default_int_handler or isinstance(handler, functools.partial)
 
 
 def _fresh(arguments: Mapping[str, Json]) -> dict[str, Json]:

@@ -3,6 +3,7 @@
 import asyncio
 import dataclasses
 import datetime
+import signal
 from decimal import Decimal
 from types import SimpleNamespace
 
@@ -242,6 +243,21 @@ def test_the_nearest_declared_class_rules() -> None:
 def test_a_tool_that_raises_anything_at_all_only_ends_its_call(error: BaseException) -> None:
     """B16: not the thread, not the loop, not the host."""
     assert run(_raising(error)).event is Event.LOSE
+
+
+def test_an_interrupt_that_no_person_can_have_sent_is_the_tools() -> None:
+    """B16: a program that handles Ctrl-C by itself, as the command does, is not ended by a coroutine that raises it."""
+
+    async def give() -> int:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        assert run(bind(give, effect="write")).event is Event.LOSE
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with pytest.raises(KeyboardInterrupt):
+        run(bind(give, effect="write"))
 
 
 def test_an_error_whose_text_cannot_be_made_is_told_by_its_class() -> None:
