@@ -12,7 +12,7 @@ from harness.front.cli.show import show_result
 from harness.front.signals import orderly
 from harness.report import RunResult
 
-__all__ = ["cancel", "resume"]
+__all__ = ["cancel", "resume", "resume_run"]
 
 WATCH_SECONDS = 1.0
 """How often a watching host looks for decisions: one read of the store."""
@@ -39,7 +39,7 @@ def resume(run: str, watch: bool, force: bool, **options: Any) -> int:
         for result in results:
             _tell(result, options["as_json"])
         return max((result.exit_code for result in results), default=0)
-    result = asyncio.run(_resume(harness, run, force))
+    result = asyncio.run(resume_run(harness, run, force))
     _tell(result, options["as_json"])
     return result.exit_code
 
@@ -59,7 +59,8 @@ def cancel(run: str, host_file: Path, as_json: bool) -> int:
     return result.exit_code
 
 
-async def _resume(harness: Harness, run: str, force: bool) -> RunResult:
+async def resume_run(harness: Harness, run: str, force: bool) -> RunResult:
+    """Go on with a run, in order under signals; closes the harness. Raises what `Harness.resume` raises."""
     async with harness:
         corridor = await harness.reopen(run, force=force)
         with orderly(lambda name: corridor.cancel(f"{name} to the command"), harness.kill_now):

@@ -3,16 +3,17 @@
 A new way of handing over a snippet is a line in ENTRIES; a test compares them with the commands.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 from harness.api import Harness
 from harness.core.ending import ReasonCode
 from harness.core.errors import EnvironmentUnavailable, SnippetRefused
-from harness.report import RunResult
+from harness.front.selftest import resuming
+from harness.front.selftest.taking import Entry, taken
 
-__all__ = ["CANARIES", "ENTRIES", "Entry", "run_in_python", "taken"]
+__all__ = ["CANARIES", "ENTRIES", "run_in_python"]
 
 CANARIES: Mapping[str, str] = MappingProxyType(
     {
@@ -28,9 +29,6 @@ CANARIES: Mapping[str, str] = MappingProxyType(
 )
 """Programs of the kind that broke other systems (A02, A03, A04, A10, A11, A12, A18)."""
 
-Entry = Callable[[Harness, dict[str, Any], str], Awaitable[str]]
-"""Hands a snippet over; nothing where it was refused or failed, else what came of it."""
-
 
 async def run_in_python(harness: Harness, contract: dict[str, Any], snippet: str) -> str:
     """`Harness.run`."""
@@ -39,13 +37,6 @@ async def run_in_python(harness: Harness, contract: dict[str, Any], snippet: str
     except SnippetRefused:
         return ""
     return taken(result)
-
-
-def taken(result: RunResult) -> str:
-    """What a result says of a canary. Raises EnvironmentUnavailable where there was no box to try it in."""
-    if result.reason is ReasonCode.ENVIRONMENT_UNAVAILABLE:
-        raise EnvironmentUnavailable(result.ending.detail)
-    return "" if result.reason is ReasonCode.SNIPPET_FAILED else f"the run ended as {result.reason.value}"
 
 
 async def _session(harness: Harness, contract: dict[str, Any], snippet: str) -> str:
@@ -85,6 +76,7 @@ ENTRIES: Mapping[str, Entry] = MappingProxyType(
         "python-session": _session,
         "python-loop": _loop,
         "python-session-check": _session_check,
+        **resuming.ENTRIES,
     }
 )
 """Name → way in from Python; `run_sync` is `run`. Those of the command line are in `harness.front.cli.entries`."""

@@ -15,10 +15,11 @@ from harness.core.call import Effect, Json
 from harness.core.ending import ReasonCode
 from harness.core.errors import EnvironmentUnavailable
 from harness.core.ports import Backend
-from harness.front.selftest.entries import CANARIES, ENTRIES, Entry
+from harness.front.selftest.entries import CANARIES, ENTRIES
 from harness.front.selftest.machine import LIMITS, facts, holders, listening, new_marker
 from harness.front.selftest.probe import Finding, Group, Own, Status, crashed
 from harness.front.selftest.table import CHANNEL, ENDS, SHARED
+from harness.front.selftest.taking import Entry
 from harness.registry.decorator import tool
 from harness.registry.from_function import from_function
 from harness.registry.registry import Registry
