@@ -16,20 +16,32 @@ from tests.e2e.host import Host, contract
 NONE = ""
 """It hands no snippet to a box."""
 COMMAND_WAYS = {
-    "run": "command-run", "demo": "command-run", "check": "command-check",
-    "resume": "command-resume", "mcp": "command-mcp",
+    "run": "command-run",
+    "demo": "command-run",
+    "check": "command-check",
+    "resume": "command-resume",
+    "mcp": "command-mcp",
     **dict.fromkeys(("init", "cancel", "runs", "approvals", "contract", "tools", "audit", "image", "policy"), NONE),
     **dict.fromkeys(("selftest", "doctor"), NONE),
 }
 PYTHON_WAYS = {
-    "Harness.run": "python-run", "Harness.run_sync": "python-run", "Harness.session": "python-session",
-    "Harness.loop": "python-loop", "Harness.loop_sync": "python-loop", "Harness.cancel": NONE,
+    "Harness.run": "python-run",
+    "Harness.run_sync": "python-run",
+    "Harness.session": "python-session",
+    "Harness.loop": "python-loop",
+    "Harness.loop_sync": "python-loop",
+    "Harness.cancel": NONE,
     **dict.fromkeys(("Harness.resume", "Harness.reopen", "Harness.resume_decided"), "python-resume"),
-    "Session.check": "python-session-check", "Session.run": "python-session", "Session.loop": "python-loop",
-    "Session.finish": NONE, "Session.__aenter__": "python-retry",
+    "Session.check": "python-session-check",
+    "Session.run": "python-session",
+    "Session.loop": "python-loop",
+    "Session.finish": NONE,
+    "Session.__aenter__": "python-retry",
 }
 MCP_WAYS = {
-    "submit": "command-mcp", "check": "command-mcp", "resume": "command-mcp-resume",
+    "submit": "command-mcp",
+    "check": "command-mcp",
+    "resume": "command-mcp-resume",
     **dict.fromkeys(("result", "cancel", "close"), NONE),
 }
 TAKES = {"snippet", "propose"}
