@@ -136,7 +136,8 @@ class Harness:
 
     def stubs(self, source: ContractSource, inputs: Mapping[str, Json] | None = None) -> str:
         """The text of the stubs that a box finds under a contract, as a model should see it."""
-        return stubs(self.terms(source, inputs).grants).source
+        terms = self.terms(source, inputs)
+        return stubs(terms.grants, terms.effective.contract.permissions.search_above).source
 
     # --- runs ----------------------------------------------------------------------------------------------
 

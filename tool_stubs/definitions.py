@@ -60,7 +60,7 @@ def _typed_dict(each: NamedType) -> list[str]:
         lines = [f"class {each.name}(TypedDict):", *_told(each)]
         for line in each.fields:
             lines += [*_comment(line), f"    {line.wire}: {_presence(line)}"]
-        return lines
+        return lines if each.fields else [*lines, "    pass"]
     lines = [f"# {each.description}"] if each.description else []
     lines += [f"{each.name} = TypedDict(", f'    "{each.name}",', "    {"]
     for line in each.fields:

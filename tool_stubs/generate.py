@@ -9,6 +9,7 @@ from typing import Any
 
 from tool_stubs.definitions import render
 from tool_stubs.dialect import normalise
+from tool_stubs.finding import finding_lines, finding_names
 from tool_stubs.naming import RESERVED, class_name, fold_parameters, fold_tool, is_usable
 from tool_stubs.problem import StubRefused
 from tool_stubs.schemas import merged, takes
@@ -59,8 +60,11 @@ def tool_names(wire: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def generate(surface: Sequence[Mapping[str, Any]]) -> Stubs:
-    """The stubs of a surface: see `harness.registry.catalog.surface` for its items. Raises StubRefused."""
+def generate(surface: Sequence[Mapping[str, Any]], finding: bool = False) -> Stubs:
+    """The stubs of a surface: see `harness.registry.catalog.surface` for its items. Raises StubRefused.
+
+    With `finding` the module offers `search` and `describe` too: for surfaces that are too large for a prompt.
+    """
     types, signatures = _read(surface)
     names = {signature.wire: signature.name for signature in signatures}
     errors = _error_names(surface)
@@ -73,7 +77,11 @@ def generate(surface: Sequence[Mapping[str, Any]]) -> Stubs:
         lines += ["", ""]
         docs[signature.wire] = (len(lines) + first, len(lines) + last)
         lines += written
-    return Stubs("\n".join(lines) + "\n", make_table(types, signatures, docs, errors), names)
+    table = make_table(types, signatures, docs, errors)
+    if finding:
+        table["finding"] = finding_names(names.values())
+        lines += finding_lines(table["finding"])
+    return Stubs("\n".join(lines) + "\n", table, names)
 
 
 def compact(surface: Sequence[Mapping[str, Any]]) -> str:
@@ -91,7 +99,20 @@ def compact(surface: Sequence[Mapping[str, Any]]) -> str:
 def _read(surface: Sequence[Mapping[str, Any]]) -> tuple[Types, list[Signature]]:
     names = tool_names([item["name"] for item in surface])
     errors = _error_names(surface)
-    types = Types([*names.values(), *RESERVED, *_TYPING, *errors, "Decimal", "Enum", "UUID", "dataclass", "dt"])
+    types = Types(
+        [
+            *names.values(),
+            *finding_names(names.values()).values(),
+            *RESERVED,
+            *_TYPING,
+            *errors,
+            "Decimal",
+            "Enum",
+            "UUID",
+            "dataclass",
+            "dt",
+        ]
+    )
     return types, [_signature(types, item, names[item["name"]]) for item in surface]
 
 

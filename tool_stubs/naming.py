@@ -22,8 +22,6 @@ RESERVED = frozenset(
         "ToolError",
         "ToolFailed",
         "UNSET",
-        "describe",
-        "search_tools",
         "stub",
         "tools",
     }

@@ -154,7 +154,8 @@ class Permissions(Section):
     data_classes: tuple[Name, ...] = ()
     """Labelled fields of other classes arrive masked."""
     search_above: Count = 60
-    """With more tools than this a prompt carries their names alone, and snippets look with `search_tools`."""
+    """With more tools than this a prompt carries their names alone, and snippets look with `search` and
+    `describe`, which the box offers then and only then."""
 
 
 class ApprovalTerms(Section):

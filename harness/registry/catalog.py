@@ -22,9 +22,12 @@ def surface(grants: Mapping[str, Grant]) -> list[dict[str, Any]]:
     return [_item(grants[name]) for name in sorted(grants)]
 
 
-def stubs(grants: Mapping[str, Grant]) -> Stubs:
-    """The stubs of the grants; made once for runs that see the same surface, and not to be changed by anyone."""
-    return _stubs(_Seen(grants))
+def stubs(grants: Mapping[str, Grant], most: int | None = None) -> Stubs:
+    """The stubs of the grants; made once for runs that see the same surface, and not to be changed by anyone.
+
+    With more than `most` tools they offer `search` and `describe` (None: never).
+    """
+    return _stubs(_Seen(grants, most is not None and len(grants) > most))
 
 
 def compact(grants: Mapping[str, Grant]) -> str:
@@ -36,23 +39,29 @@ def listed(grants: Mapping[str, Grant], most: int) -> str:
     """For prompts: one line for each tool, or, where there are more than `most`, their Python names alone."""
     if len(grants) <= most:
         return compact(grants)
-    names = ", ".join(stubs(grants).names.values())
+    made = stubs(grants, most)
+    search, describe = made.table["finding"]["search"], made.table["finding"]["describe"]
     return (
-        f"{len(grants)} tools. Look before you call: `from tools import search_tools, describe`; "
-        f"`search_tools('words')` gives names and signatures, `describe('name')` the full text.\n{names}"
+        f"{len(grants)} tools. Look before you call: `from tools import {search}, {describe}`; "
+        f"`{search}('words')` gives names and signatures, `{describe}('name')` the full text.\n"
+        f"{', '.join(made.names.values())}"
     )
 
 
 class _Seen:
     """Grants, equal where the snippet sees the same of them: bound values do not show, their names do."""
 
-    __slots__ = ("_key", "grants")
+    __slots__ = ("_key", "finding", "grants")
 
-    def __init__(self, grants: Mapping[str, Grant]) -> None:
+    def __init__(self, grants: Mapping[str, Grant], finding: bool) -> None:
         self.grants = grants
-        self._key = tuple(
-            (each.tool.digest, tuple(sorted(each.bound)), each.calls, each.approval, tuple(_limits(each).items()))
-            for _, each in sorted(grants.items())
+        self.finding = finding
+        self._key = (
+            finding,
+            *(
+                (each.tool.digest, tuple(sorted(each.bound)), each.calls, each.approval, tuple(_limits(each).items()))
+                for _, each in sorted(grants.items())
+            ),
         )
 
     def __eq__(self, other: object) -> bool:
@@ -64,7 +73,7 @@ class _Seen:
 
 @lru_cache(maxsize=KEPT)
 def _stubs(seen: _Seen) -> Stubs:
-    return generate(surface(seen.grants))
+    return generate(surface(seen.grants), seen.finding)
 
 
 def _item(grant: Grant) -> dict[str, Any]:

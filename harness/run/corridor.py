@@ -61,7 +61,7 @@ class Corridor:
         self._effective = terms.effective
         attempt = resumed.attempt if resumed is not None else 1
         self._state = RunState(parts, terms, lineage=f"{terms.run}.1", attempt=attempt)
-        self._stubs: Stubs = stubs(terms.grants)
+        self._stubs: Stubs = stubs(terms.grants, terms.effective.contract.permissions.search_above)
         self._checker = Checker(self._state)
         self._assessor = Assessor(self._state, self._checker)
         self._guard = Guard(self._checker)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from harness.contract.grants import Constraint, ConstraintKind, Grant
 from harness.core.call import Approval
-from harness.registry.catalog import compact, stubs, surface
+from harness.registry.catalog import compact, listed, stubs, surface
 from harness.registry.decorator import no_effect, tool
 from harness.registry.from_function import from_function
 
@@ -62,3 +62,15 @@ def test_stubs_are_made_once_for_what_looks_the_same() -> None:
         replace(_grant(), bound={}),
     ):
         assert stubs({"read_record": changed}) is not one
+
+
+def test_over_the_size_of_the_contract_a_prompt_carries_names_and_the_ways_to_look() -> None:
+    """Prompt, stubs and box say the same names, from the same number of tools on."""
+    grants = {"read_record": _grant(), "read-other": replace(_grant(), tool=replace(_grant().tool, name="read-other"))}
+    assert listed(grants, 2) == compact(grants)
+    assert "finding" not in stubs(grants, 2).table
+    assert stubs(grants, 1).table["finding"] == {"search": "search", "describe": "describe"}
+    assert listed(grants, 1) == (
+        "2 tools. Look before you call: `from tools import search, describe`; "
+        "`search('words')` gives names and signatures, `describe('name')` the full text.\nread_other, read_record"
+    )

@@ -4,7 +4,7 @@ import contextlib
 import json
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.tool_stubs.making import item
@@ -55,6 +55,7 @@ SCHEMAS = st.recursive(st.one_of(st.booleans(), _schemas(st.booleans())), _schem
 
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(SCHEMAS, SCHEMAS, SCHEMAS, SCHEMAS, VALUES)
+@example({}, {"properties": {}, "$ref": "#"}, True, True, None)
 def test_any_schema_gives_stubs_or_a_reason(parameters: Any, result: Any, one: Any, other: Any, value: Any) -> None:
     """C19, C33: references that loop, wrong types, odd names, marks in wrong places."""
     shared = {"$defs": {"A": one, "B": other}}

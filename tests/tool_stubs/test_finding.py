@@ -29,12 +29,13 @@ SURFACE = [
 
 @pytest.fixture(scope="module")
 def tools() -> dict:
-    made = generate(SURFACE)
+    made = generate(SURFACE, finding=True)
     return build(made.table, lambda *_: None, source=made.source)
 
 
 def test_search_finds_by_name_and_text(tools: dict) -> None:
     """Best first, with the name to import; a tool that is called `search` stays what it is (C32)."""
+    assert "search_tools" in tools["__all__"]
     assert tools["search_tools"]("create an event") == [
         {
             "name": "calendar_createEvent",
@@ -58,3 +59,28 @@ def test_describe_gives_the_whole_text(tools: dict) -> None:
     assert "Effect: read" in text
     with pytest.raises(LookupError, match=r"there is no tool 'mail_sent' in this run \(did you mean 'mail_send'\?\)"):
         tools["describe"]("mail_sent")
+
+
+def test_a_small_surface_has_neither() -> None:
+    """They are offered where a prompt carries names alone, and nowhere else."""
+    made = generate(SURFACE[:2])
+    tools = build(made.table, lambda *_: None, source=made.source)
+    assert "def search" not in made.source
+    assert tools["__all__"][:2] == ["calendar_createEvent", "mail_send"]
+    assert not {"search", "search_tools", "describe", "describe_tool"} & {*tools, *tools["__all__"]}
+    with pytest.raises(AttributeError, match="has no tool 'search' in this run"):
+        tools["__getattr__"]("search")
+
+
+def test_the_text_declares_them_as_the_box_has_them() -> None:
+    """A model sees the names that hold; they are `search` and `describe` wherever no tool has such a name."""
+    made = generate([SURFACE[0], SURFACE[1]], finding=True)
+    tools = build(made.table, lambda *_: None, source=made.source)
+    assert "\ndef search(query: str, limit: int = 10) -> list[dict[str, str]]:\n" in made.source
+    assert "\ndef describe(name: str) -> str:\n" in made.source
+    assert tools["search"]("event")[0]["name"] == "calendar_createEvent"
+    assert tools["describe"]("mail_send").startswith("def mail_send(")
+    both = generate([item("search", "Search."), item("describe", "Describe.")], finding=True)
+    assert both.names == {"search": "search", "describe": "describe"}
+    assert both.table["finding"] == {"search": "search_tools", "describe": "describe_tool"}
+    assert "\ndef describe_tool(name: str) -> str:\n" in both.source

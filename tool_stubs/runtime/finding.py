@@ -16,14 +16,14 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 class Finder:
-    """The two functions `search_tools` and `describe` of the module `tools`."""
+    """The two functions `search` and `describe` of the module `tools`, where the surface is large."""
 
     def __init__(self, rows: Sequence[Mapping[str, Any]], source: str) -> None:
         self._rows = rows
         self._lines = source.splitlines()
         self._words: list[tuple[str, set[str], set[str], str]] | None = None
 
-    def search_tools(self, query: str, limit: int = 10) -> list[dict[str, str]]:
+    def search(self, query: str, limit: int = 10) -> list[dict[str, str]]:
         """Tools for some words, best first: `name` as it is imported, `signature`, and `purpose` in one line.
 
         A word counts for the tools that have it, or its beginning, in their name or in their text.

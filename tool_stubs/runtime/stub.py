@@ -104,8 +104,10 @@ def build(table: Mapping[str, Any], call: Call, call_many: CallMany | None = Non
         namespace[kind.__name__] = kind
     declared = errors.declare(table.get("errors", ()))
     namespace.update({name: declared[name] for name in table.get("errors", ()) if name in declared})
-    finder = Finder(table["tools"], source)
-    namespace["search_tools"], namespace["describe"] = finder.search_tools, finder.describe
+    finding: Mapping[str, str] = table.get("finding", {})
+    if finding:
+        finder = Finder(table["tools"], source)
+        namespace[finding["search"]], namespace[finding["describe"]] = finder.search, finder.describe
     shown: list[str] = []
     for row in table["tools"]:
         stub = Stub(row, codec, call, call_many, _Doc(source, row.get("doc")))
@@ -127,7 +129,7 @@ def build(table: Mapping[str, Any], call: Call, call_many: CallMany | None = Non
         hint = f"did you mean '{near}'?" if near else f"it has: {', '.join(row['py'] for row in table['tools'][:20])}"
         raise AttributeError(f"module 'tools' has no tool '{name}' in this run ({hint})")
 
-    namespace["__all__"] = [*shown, *named, "search_tools", "describe"]
+    namespace["__all__"] = [*shown, *named, *finding.values()]
     namespace["__getattr__"] = lookup
     return namespace
 

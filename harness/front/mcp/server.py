@@ -217,7 +217,8 @@ def _described(offer: Offer, tools: list[str]) -> types.CallToolResult:
     if unknown:
         text = f"the contract lists no `{unknown[0][:100]}`; it lists {', '.join(f'`{each}`' for each in grants)}"
         return _result({"text": text}, text, failed=True)
-    text = stubs({name: grants[name] for name in tools or grants}).source
+    most = offer.effective.contract.permissions.search_above
+    text = stubs({name: grants[name] for name in tools or grants}, most).source
     return _result({"text": text}, text)
 
 
