@@ -1,7 +1,7 @@
 # Every target does its own set-up; a second start installs and builds nothing.
 PY := .venv/bin/python
 
-.PHONY: demo test check lint types imports bench bench-peers bench-pays setup clean
+.PHONY: demo test check lint types imports bench bench-peers bench-growth bench-pays setup clean
 
 setup:
 	@bash .ci/setup.sh
@@ -35,6 +35,9 @@ bench: setup
 
 bench-peers: setup .venv-peers/bin/python
 	@$(PY) -m benchmarks.peers
+
+bench-growth: setup
+	@$(PY) -m benchmarks.growth
 
 bench-pays: setup
 	@$(PY) -m benchmarks.pays

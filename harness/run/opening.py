@@ -6,6 +6,7 @@ import platform
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +112,13 @@ def terms_again(row: RunRow, parts: Parts, policy: Policy, tools: Mapping[str, T
 
 def this_process() -> str:
     """Host, process id and start time: a name that no later process has."""
-    return f"{platform.node()}:{os.getpid()}:{_start_ticks(os.getpid())}"
+    return _named(os.getpid())
+
+
+@cache
+def _named(pid: int) -> str:
+    """Looked at once; a fork has another id."""
+    return f"{platform.node()}:{pid}:{_start_ticks(pid)}"
 
 
 def is_alive(owner: str) -> bool | None:

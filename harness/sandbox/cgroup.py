@@ -15,6 +15,7 @@ from typing import Protocol
 
 from harness.core.errors import EnvironmentUnavailable
 from harness.sandbox.cgroup_files import Group, Group1, Group2
+from harness.sandbox.kernel_files import write_text
 from harness.sandbox.leftover import remove_left
 from harness.sandbox.owner import Owner, proven_dead, this_owner
 from harness.sandbox.spec import SandboxSpec
@@ -82,8 +83,16 @@ def _unescape(field: str) -> str:
 
 def _below(mount: str, root: str, path: str) -> Path:
     """The folder of `path` under a mount that shows the hierarchy from `root` on."""
+    parent, _, name = path.rpartition("/")
+    folder = _folder(mount, root, parent or "/") if name not in ("", ".", "..") else None
+    return folder / name if folder is not None else _folder(mount, root, path) or Path(mount)
+
+
+@lru_cache(maxsize=64)
+def _folder(mount: str, root: str, path: str) -> Path | None:
+    """As `_below`; None where it lies outside. The boxes of one host have the same parents."""
     inner = os.path.relpath(path, root)
-    return Path(mount) if inner.startswith("..") else Path(os.path.normpath(os.path.join(mount, inner)))
+    return None if inner.startswith("..") else Path(os.path.normpath(os.path.join(mount, inner)))
 
 
 class Parent(Protocol):
@@ -232,7 +241,7 @@ def _make(folder: Path) -> Path:
 
 def _write(file: Path, value: str) -> None:
     try:
-        file.write_text(value)
+        write_text(str(file), value)
     except OSError as error:
         raise EnvironmentUnavailable(
             f"the limit `{file.name}` of the box cannot be set to {value}: {error.strerror}",

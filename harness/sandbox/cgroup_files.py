@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from harness.core.errors import EnvironmentUnavailable
+from harness.sandbox.kernel_files import read_text
 
 __all__ = ["Group", "Group1", "Group2", "Reading"]
 
@@ -107,7 +108,7 @@ class _Group:
 
     def processes(self) -> list[int]:
         try:
-            return [int(line) for line in (self._folders[0] / "cgroup.procs").read_text().split()]
+            return [int(line) for line in read_text(f"{self._folders[0]}/cgroup.procs").split()]
         except OSError:
             return []
 

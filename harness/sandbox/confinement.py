@@ -1,15 +1,19 @@
 """What the kernel says of a box's processes: read from /proc on the host, for every task, and believed."""
 
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
 from harness.core.errors import EnvironmentUnavailable
+from harness.sandbox.kernel_files import read_text
 
 __all__ = ["faults_of", "own_filters", "require_confined"]
 
 FILTER_MODE = "2"
 CAPABILITIES = ("CapInh", "CapPrm", "CapEff", "CapAmb")
+_LOOKED_AT = re.compile(rf"^(Uid|Gid|NoNewPrivs|Seccomp|Seccomp_filters|{'|'.join(CAPABILITIES)}):(.*)$", re.MULTILINE)
+"""A process's own name cannot make such a line: the kernel writes a line break in it as two characters."""
 
 
 def require_confined(pids: Iterable[int], filters: int, proc: Path = Path("/proc")) -> None:
@@ -20,7 +24,7 @@ def require_confined(pids: Iterable[int], filters: int, proc: Path = Path("/proc
     """
     count = 0
     for pid in pids:
-        for status in _statuses(proc / str(pid) / "task"):
+        for status in _statuses(f"{proc}/{pid}/task"):
             count += 1
             faults = faults_of(status, filters)
             if faults:
@@ -33,7 +37,7 @@ def require_confined(pids: Iterable[int], filters: int, proc: Path = Path("/proc
 
 def own_filters(proc: Path = Path("/proc")) -> int:
     """How many seccomp filters this process carries: what it starts inherits them."""
-    fields = _fields((proc / "self" / "status").read_text())
+    fields = _fields(read_text(f"{proc}/self/status"))
     return int(fields.get("Seccomp_filters", "0"))
 
 
@@ -53,7 +57,7 @@ def faults_of(status: str, filters: int) -> list[str]:
     return found
 
 
-def _statuses(folder: Path) -> list[str]:
+def _statuses(folder: str) -> list[str]:
     """The status of every task; one that ends meanwhile has none."""
     found = []
     try:
@@ -62,11 +66,12 @@ def _statuses(folder: Path) -> list[str]:
         return []
     for task in tasks:
         try:
-            found.append((folder / task / "status").read_text())
+            found.append(read_text(f"{folder}/{task}/status"))
         except OSError:
             continue
     return found
 
 
 def _fields(status: str) -> dict[str, str]:
-    return {name: value.strip() for name, _, value in (line.partition(":") for line in status.splitlines())}
+    """Those that are looked at."""
+    return {name: value.strip() for name, value in _LOOKED_AT.findall(status)}

@@ -4,6 +4,8 @@ import ctypes
 from functools import cache
 from pathlib import Path
 
+from harness.sandbox.kernel_files import read_text
+
 __all__ = ["has_swap", "landlock_version"]
 
 _LANDLOCK_CREATE = 444
@@ -20,6 +22,6 @@ def landlock_version() -> int:
 def has_swap(swaps: Path = Path("/proc/swaps")) -> bool:
     """Whether this machine has swap on; assumed where it cannot be read."""
     try:
-        return len(swaps.read_text().splitlines()) > 1
+        return len(read_text(str(swaps)).splitlines()) > 1
     except OSError:
         return True

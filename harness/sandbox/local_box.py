@@ -10,7 +10,6 @@ import socket
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from pathlib import Path
 
 from harness.core.errors import EnvironmentUnavailable
 from harness.core.ports import BoxExit, BoxUsage
@@ -19,6 +18,7 @@ from harness.sandbox.cgroup import locate
 from harness.sandbox.cgroup_files import Group
 from harness.sandbox.confinement import own_filters, require_confined
 from harness.sandbox.kernel import has_swap
+from harness.sandbox.kernel_files import read_text
 from harness.sandbox.leftover import leave
 from harness.sandbox.process import Handle
 from harness.sandbox.readback import limit_faults
@@ -89,10 +89,10 @@ class LocalBox:
 
     def _require_limits(self, pid: int) -> None:
         try:
-            membership = Path(f"/proc/{pid}/cgroup").read_text()
+            membership = read_text(f"/proc/{pid}/cgroup")
         except OSError:
             membership = ""
-        located = locate(Path("/proc/self/mountinfo").read_text(), membership)
+        located = locate(read_text("/proc/self/mountinfo"), membership)
         faults = limit_faults(located, self.spec, swap=has_swap())
         if faults:
             raise EnvironmentUnavailable(

@@ -43,7 +43,12 @@ class Owner:
 
 def this_owner() -> Owner:
     """This process."""
-    pid = os.getpid()
+    return _process(os.getpid())
+
+
+@cache
+def _process(pid: int) -> Owner:
+    """This process, looked at once; a fork has another id."""
     machine, boot = _machine()
     return Owner(machine, boot, os.stat("/proc/self/ns/pid").st_ino, pid, _started(pid))
 

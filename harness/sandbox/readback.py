@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from harness.sandbox.cgroup import Located
+from harness.sandbox.kernel_files import read_text
 from harness.sandbox.spec import SandboxSpec
 
 __all__ = ["limit_faults"]
@@ -74,7 +75,7 @@ def _version2(folder: Path) -> dict[str, float | None]:
 
 def _number(file: Path) -> int | None:
     try:
-        text = file.read_text().strip()
+        text = read_text(str(file)).strip()
         return UNLIMITED if text == "max" else int(text)
     except (OSError, ValueError):
         return None

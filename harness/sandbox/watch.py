@@ -33,8 +33,9 @@ class Watch:
         """MiB that the first process held when it entered the group: they stay on its parent's account."""
         try:
             self._root: psutil.Process | None = psutil.Process(pid)
-            memory = self._root.memory_info()
-            self._base = (memory.rss - memory.shared) / MIB if entered else 0.0
+            if entered:
+                memory = self._root.memory_info()
+                self._base = (memory.rss - memory.shared) / MIB
         except psutil.NoSuchProcess:
             self._root = None
 

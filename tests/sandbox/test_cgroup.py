@@ -13,6 +13,7 @@ from harness.core.errors import EnvironmentUnavailable
 from harness.sandbox import cgroup
 from harness.sandbox.cgroup import Located, find, locate
 from harness.sandbox.cgroup_files import Group2, Reading
+from harness.sandbox.kernel_files import write_text
 from harness.sandbox.leftover import leave
 from harness.sandbox.owner import this_owner
 from harness.sandbox.spec import SandboxSpec
@@ -115,14 +116,13 @@ def test_a_limit_that_cannot_be_set_is_refused(
     service = unified("memory pids", ())
     parent = find(Located({}, service, tmp_path))
     assert parent is not None
-    original = Path.write_text
 
-    def write_text(self: Path, data: str, *args: Any, **kwargs: Any) -> int:
-        if self.name == "memory.max":
+    def closed(path: str, text: str) -> None:
+        if path.endswith("/memory.max"):
             raise PermissionError(13, "Permission denied")
-        return original(self, data, *args, **kwargs)
+        write_text(path, text)
 
-    monkeypatch.setattr(Path, "write_text", write_text)
+    monkeypatch.setattr("harness.sandbox.cgroup.write_text", closed)
     with pytest.raises(EnvironmentUnavailable) as refused:
         parent.create(SPEC)
     assert refused.value.message == ("the limit `memory.max` of the box cannot be set to 134217728: Permission denied")
