@@ -62,11 +62,13 @@ def _named(items: list[dict[str, Any]], keys: tuple[str, ...]) -> dict[str, Any]
 
 
 def _changes(path: Path, before: Json, after: Json) -> Iterator[Change]:
-    if path[-1:] == ("scope",):
-        before, after = before or {}, after or {}
+    if path[-1:] == ("scope",) or path == ("sandbox",) or (path[:1] == ("checks",) and len(path) < 3):
+        before, after = before or {}, after or {}  # what stands in a section that is new or gone counts one by one
     if isinstance(before, Mapping) and isinstance(after, Mapping) and path[-2:-1] != ("scope",):
         for name in sorted({*before, *after}):
             yield from _changes((*path, name), before.get(name), after.get(name))
+    elif path == ("sandbox", "imports") and isinstance(before, list) and isinstance(after, list):
+        yield from _modules(path, before, after)
     elif canonical(before) != canonical(after):
         yield Change(key_text(path), before, after, _direction(path, before, after))
 
@@ -83,6 +85,8 @@ def _direction(path: Path, before: Json, after: Json) -> Direction:
         return Direction.STRICTER if levels[1] > levels[0] else Direction.LOOSER
     if len(path) > 1 and path[-2] == "scope":
         return Direction.LOOSER if after is None else Direction.STRICTER if before is None else Direction.OTHER
+    if path[0] == "sandbox" and path[-1] in ("language", "imports"):
+        return _language(before, after) if path[-1] == "language" else _stated(after)
     if path[0] == "checks" and len(path) == 3:
         return Direction.LOOSER if after is None else Direction.STRICTER if before is None else Direction.OTHER
     return Direction.OTHER
@@ -94,10 +98,28 @@ def _presence(before: Json, after: Json) -> Direction:
     return Direction.STRICTER if after is None else Direction.OTHER
 
 
+def _language(before: Json, after: Json) -> Direction:
+    """Unstated is the policy's first, which may be either: what could be looser counts as looser."""
+    return Direction.LOOSER if after == "plain" or before == "restricted" else Direction.STRICTER
+
+
+def _modules(path: Path, before: list[Json], after: list[Json]) -> Iterator[Change]:
+    """Module by module: one more is looser."""
+    for name in sorted(map(str, {*before, *after})):
+        if (name in before) != (name in after):
+            was, now = (name if name in each else None for each in (before, after))
+            yield Change(key_text((*path, name)), was, now, _presence(was, now))
+
+
+def _stated(after: Json) -> Direction:
+    """Nothing stated means what the policy allows, which is never less than what may be stated."""
+    return Direction.LOOSER if after is None else Direction.STRICTER
+
+
 def _amounts(before: Json, after: Json) -> Direction:
-    """More is looser; nothing stated means the ceiling, which is never less than what may be stated."""
+    """More is looser; nothing stated means the ceiling."""
     if after is None or before is None:
-        return Direction.LOOSER if after is None else Direction.STRICTER
+        return _stated(after)
     return Direction.LOOSER if Decimal(str(after)) > Decimal(str(before)) else Direction.STRICTER
 
 

@@ -101,6 +101,28 @@ def grants(**over: Any) -> dict[str, Any]:
     return document(permissions={"tools": [{"tool": "read_record", "scope": {"tenant": "acme"}, **over}]})
 
 
+def box(said: dict[str, Any]) -> dict[str, Any]:
+    """The small contract with what it says of its box."""
+    return document(sandbox=said)
+
+
+BOXES: list[tuple[dict[str, Any], dict[str, Any], str, Direction]] = [
+    ({"language": "restricted"}, {"language": "plain"}, "sandbox.language", Direction.LOOSER),
+    ({"language": "plain"}, {"language": "restricted"}, "sandbox.language", Direction.STRICTER),
+    ({"language": "restricted"}, {}, "sandbox.language", Direction.LOOSER),
+    ({}, {"language": "plain"}, "sandbox.language", Direction.LOOSER),
+    ({"language": "plain"}, {}, "sandbox.language", Direction.STRICTER),
+    ({}, {"language": "restricted"}, "sandbox.language", Direction.STRICTER),
+    ({"imports": ["json"]}, {"imports": ["json", "re"]}, "sandbox.imports.re", Direction.LOOSER),
+    ({"imports": ["json", "re"]}, {"imports": ["re"]}, "sandbox.imports.json", Direction.STRICTER),
+    ({"imports": ["json"]}, {}, "sandbox.imports", Direction.LOOSER),
+    ({}, {"imports": []}, "sandbox.imports", Direction.STRICTER),
+    ({}, {"runtime": "runsc"}, "sandbox.runtime", Direction.OTHER),
+]
+CHECKED = document(checks={"postconditions": [{"id": "six", "expect": "1 == 1"}]})
+"""Unstated is what the policy says, which may be more."""
+
+
 @pytest.mark.parametrize(
     ("before", "after", "key", "direction"),
     [
@@ -125,6 +147,9 @@ def grants(**over: Any) -> dict[str, Any]:
         ),
         (document(), document(completion={"success": "true"}), "completion.success", Direction.OTHER),
         (document(), document(version=2), "version", Direction.OTHER),
+        (document(), CHECKED, "checks.postconditions.six", Direction.STRICTER),
+        (CHECKED, document(), "checks.postconditions.six", Direction.LOOSER),
+        *((box(before), box(after), key, way) for before, after, key, way in BOXES),
     ],
 )
 def test_a_change_is_named_with_its_direction(before: dict, after: dict, key: str, direction: Direction) -> None:
