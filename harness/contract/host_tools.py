@@ -61,6 +61,9 @@ class McpSource(Section):
     protocol: Protocol = Protocol.AUTO
     start_seconds: Seconds = START_SECONDS
     box: SourceBox | None = None
+    user: Text = ""
+    """As whom the process runs, where the host is root: `apart` for an id that owns nothing, or an account's name;
+    unstated is the host's own, who can read store and keys."""
 
     @model_validator(mode="after")
     def _one(self) -> "McpSource":
@@ -68,8 +71,9 @@ class McpSource(Section):
             raise refuse("bad_source", "an MCP server is a command or an address", "write `command:` or `url:`")
         if self.url and not self.url.startswith(("http://", "https://")):
             raise refuse("bad_source", f"`{self.url[:80]}` is no HTTP address", "write `http://…` or `https://…`")
-        if self.url and (self.env or self.inherit or self.box is not None):
-            raise refuse("bad_source", "an address has no process to set up", "leave out `env`, `inherit`, `box`")
+        if self.url and (self.env or self.inherit or self.box is not None or self.user):
+            hint = "leave out `env`, `inherit`, `box`, `user`"
+            raise refuse("bad_source", "an address has no process to set up", hint)
         if self.command and self.headers:
             raise refuse("bad_source", "a process gets no headers", "leave out `headers`, or write `env`")
         return self

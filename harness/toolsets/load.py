@@ -12,6 +12,7 @@ from harness.registry.nearest import did_you_mean
 from harness.registry.registry import Tool
 from harness.toolsets.build import build_contract
 from harness.toolsets.definition import Definition
+from harness.toolsets.mcp_box import Private
 from harness.toolsets.mcp_source import McpServer
 from harness.toolsets.openapi_source import OpenApi
 from harness.toolsets.overlay import Overlay, ToolWords, load_overlay
@@ -44,6 +45,8 @@ class Toolsets:
     def __init__(self, host: HostFile, folder: Path) -> None:
         self.folder = folder
         self._secrets = Secrets(host.secrets, folder)
+        files = tuple(folder / each.file for each in host.secrets.values() if each.file)
+        self._private = Private(folder / host.store, files)
         self._sources: dict[str, Source] = {}
 
     def source(self, said: ToolSource) -> Source:
@@ -75,7 +78,7 @@ class Toolsets:
 
     def _make(self, said: ToolSource) -> Source:
         if said.mcp is not None:
-            return McpServer(said.mcp, self.folder, self._secrets)
+            return McpServer(said.mcp, self.folder, self._secrets, self._private)
         assert said.openapi is not None, "an entry that is no Python names a server or a document"
         return OpenApi(said.openapi, self.folder, self._secrets)
 

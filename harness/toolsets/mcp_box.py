@@ -3,19 +3,30 @@
 import os
 import shutil
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness.contract.host_tools import SourceBox
 from harness.toolsets.errors import SourceUnavailable
 
-__all__ = ["boxed"]
+__all__ = ["Private", "boxed"]
 
 
-def boxed(command: Sequence[str], box: SourceBox | None, base: Path, cwd: Path) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class Private:
+    """What no box of a source shows, whatever is declared."""
+
+    store: Path
+    """The folder of the journal, the audit and their keys."""
+    files: tuple[Path, ...]
+    """Of the host's secrets."""
+
+
+def boxed(command: Sequence[str], box: SourceBox | None, base: Path, cwd: Path, private: Private) -> list[str]:
     """The command itself where no box is declared. Raises SourceUnavailable where bubblewrap is missing.
 
     Inside: the host's files, read-only, but the folders of `write`; empty /tmp, /dev/shm, /run and `hide`; no other
-    processes, no capabilities, and no network unless it is declared.
+    processes, no capabilities, and no network unless it is declared. What is `private` is empty whatever is declared.
     """
     if box is None:
         return list(command)
@@ -35,9 +46,17 @@ def boxed(command: Sequence[str], box: SourceBox | None, base: Path, cwd: Path) 
     if box.network:
         words += ["--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve"]  # where names are resolved there
     words += ["--ro-bind", str(cwd), str(cwd)]  # it may lie below a folder that is empty inside
+    hidden = [os.path.realpath(base / name) for name in box.hide]
+    for path in (each for each in hidden if Path(each) != cwd and Path(each).is_relative_to(cwd)):
+        words += ["--tmpfs", path]  # the working folder has just brought it back
     for name in box.write:
         path = os.path.realpath(base / name)
         words += ["--bind", path, path]
+    os.makedirs(private.store, 0o700, exist_ok=True)  # before its first run: what comes later would show
+    words += ["--tmpfs", os.path.realpath(private.store)]
+    for path in map(os.path.realpath, private.files):
+        if os.path.exists(path):
+            words += ["--ro-bind", os.devnull, path]
     return [*words, "--chdir", str(cwd), "--", *command]
 
 

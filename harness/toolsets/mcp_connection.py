@@ -26,9 +26,10 @@ from harness.core.call import Json
 from harness.core.errors import Place
 from harness.toolsets.definition import Definition
 from harness.toolsets.errors import SourceBroke, SourceChanged, SourceReported, SourceUnavailable
-from harness.toolsets.mcp_box import boxed
+from harness.toolsets.mcp_box import Private, boxed
 from harness.toolsets.mcp_definitions import definitions_of
 from harness.toolsets.mcp_pipes import Pipes, Tail
+from harness.toolsets.mcp_user import user_of
 from harness.toolsets.secrets import Secrets
 
 __all__ = ["Connection"]
@@ -69,9 +70,11 @@ class _Live:
 class Connection:
     """The connection to one source. Every method may be called at any time, from one event loop at a time."""
 
-    def __init__(self, source: McpSource, folder: Path, secrets: Secrets) -> None:
+    def __init__(self, source: McpSource, folder: Path, secrets: Secrets, private: Private) -> None:
+        """`private`: what a box of the source never shows."""
         self._source = source
         self._folder = folder
+        self._private = private
         self._secrets = secrets
         self._tail = Tail()
         self._pipes: Pipes | None = None
@@ -210,8 +213,8 @@ class Connection:
         environment |= {name: self._secrets.fill(value) for name, value in source.env.items()}
         folder = (self._folder / source.cwd).resolve()
         program = self._program(source.command[0], folder)
-        command = boxed([program, *source.command[1:]], source.box, self._folder, folder)
-        self._pipes = Pipes(command, environment, str(folder), self._tail)
+        command = boxed([program, *source.command[1:]], source.box, self._folder, folder, self._private)
+        self._pipes = Pipes(command, environment, str(folder), self._tail, user_of(source.user))
         return self._pipes.streams()
 
     def _program(self, name: str, folder: Path) -> str:

@@ -17,6 +17,8 @@ from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc_message_adapter
 from pydantic_core import from_json
 
+from harness.toolsets.mcp_user import User
+
 __all__ = ["MAX_LINE_BYTES", "Pipes", "Tail"]
 
 MAX_LINE_BYTES = 8 << 20
@@ -50,11 +52,20 @@ class Tail:
 class Pipes:
     """A process and the streams that the official session speaks over."""
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str], cwd: str, tail: Tail) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        cwd: str,
+        tail: Tail,
+        user: User | None = None,
+    ) -> None:
+        """`user`: whom the process becomes first."""
         self._command = list(command)
         self._environment = dict(environment)
         self._cwd = cwd
         self._tail = tail
+        self._user = user
         self.why_ended = ""
         """Why the process or its output is at an end; empty while it is not."""
 
@@ -69,6 +80,9 @@ class Pipes:
             env=self._environment,
             cwd=self._cwd,
             start_new_session=True,
+            user=self._user.uid if self._user else None,
+            group=self._user.gid if self._user else None,
+            extra_groups=[] if self._user else None,
         )
         to_session, from_server = anyio.create_memory_object_stream[Any](0)
         to_server, from_session = anyio.create_memory_object_stream[Any](0)

@@ -14,6 +14,7 @@ from harness.registry.values import to_wire
 from harness.toolsets.build import wrapped
 from harness.toolsets.definition import Definition
 from harness.toolsets.errors import SourceUnavailable, source_errors
+from harness.toolsets.mcp_box import Private
 from harness.toolsets.mcp_results import Rule, value_of
 from harness.toolsets.overlay import ToolWords
 from harness.toolsets.secrets import Secrets
@@ -34,10 +35,11 @@ class _Connection(Protocol):
 class McpServer:
     """One source of the host file."""
 
-    def __init__(self, source: McpSource, folder: Path, secrets: Secrets) -> None:
+    def __init__(self, source: McpSource, folder: Path, secrets: Secrets, private: Private) -> None:
         self.source = source
         self._folder = folder
         self._secrets = secrets
+        self._private = private
         self._made: _Connection | None = None
 
     async def definitions(self) -> dict[str, Definition]:
@@ -86,6 +88,6 @@ class McpServer:
             except ModuleNotFoundError as error:
                 hint = "pip install 'execution-harness[mcp]'"
                 raise SourceUnavailable("MCP sources need the package `mcp`", hint=hint) from error
-            made: _Connection = module.Connection(self.source, self._folder, self._secrets)
+            made: _Connection = module.Connection(self.source, self._folder, self._secrets, self._private)
             self._made = made
         return self._made

@@ -89,6 +89,20 @@ def listed():
     return tools
 
 
+def spied():
+    """Who it is, and what it can read of the folder in which it was started."""
+    read = []
+    for folder, _, files in os.walk("."):
+        for name in files:
+            try:
+                with open(os.path.join(folder, name), "rb") as file:
+                    if file.read(1):
+                        read.append(name)
+            except OSError:
+                continue
+    return {"ids": sorted({*os.getresuid(), *os.getresgid()}), "groups": os.getgroups(), "read": sorted(read)}
+
+
 def call(request):
     """A call, as this mode has it."""
     name = request["params"]["name"]
@@ -116,6 +130,9 @@ def call(request):
         return
     if MODE == "unstructured" and name == "structured":
         answer(request, {"content": [{"type": "text", "text": '{"n": 1}'}]})
+        return
+    if MODE == "spies":
+        answer(request, {"content": [{"type": "text", "text": json.dumps(spied())}]})
         return
     if MODE == "env":
         answer(request, {"content": [{"type": "text", "text": json.dumps(dict(os.environ))}]})

@@ -1,5 +1,6 @@
 """`harness doctor`: what works on this machine, and how to mend what does not."""
 
+import os
 from pathlib import Path
 
 import click
@@ -7,6 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from harness.front.cli.doctor_approvals import approval_findings
+from harness.front.cli.doctor_sources import source_findings
 from harness.front.cli.options import console, host_option, json_option, print_json
 from harness.sandbox.doctor import doctor as look
 from harness.sandbox.finding import Status
@@ -21,7 +23,7 @@ EXIT_UNAVAILABLE = 7
 @json_option
 def doctor(host_file: Path, as_json: bool) -> int:
     """Look at every backend, and start a box on each; exits 7 where none holds what it must."""
-    findings = [*look(), *approval_findings(host_file)]
+    findings = [*look(), *approval_findings(host_file), *source_findings(host_file, root=os.geteuid() == 0)]
     status = {each.name: each.status for each in findings}
     works = any(
         status.get(name) is Status.WORKS and status.get(f"{name} live box") is Status.WORKS
