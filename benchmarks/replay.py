@@ -8,14 +8,14 @@ import sqlite3
 import statistics
 import struct
 import tempfile
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.baselines import echo
+from benchmarks.baselines import echo, pinned
 from benchmarks.figure import Figure
+from benchmarks.forked import ForkedBackend, forked
 from harness.api import Harness
 from harness.contract.policy import Policy
 from harness.core.budget import Amount
@@ -27,7 +27,7 @@ from harness.registry.from_function import from_function
 from harness.registry.registry import Registry
 from harness.registry.settings import Settings
 from harness.run.entries import Where, fact_entry
-from harness.testing import BoxSide, ScriptBackend
+from harness.testing import BoxSide
 
 __all__ = ["CALLS", "figures"]
 
@@ -41,14 +41,16 @@ TOGETHER = 100
 
 def figures() -> list[dict[str, object]]:
     """The rows of `replay` and `durable_effect`, each with its baseline of the same run."""
-    u1 = echo()
+    with pinned():
+        u1 = echo()
     with tempfile.TemporaryDirectory() as folder:
-        replayed, echoed = asyncio.run(_replay(Path(folder)))
+        replayed, whole, echoed = asyncio.run(_replay(Path(folder)))
         alone, together, c, synced = _effects(Path(folder))
-    note = f"the same calls against an in-memory echo: {echoed:.1f} us each"
+    note = f"in-memory echo of the same snippet: {echoed:.1f} us a call"
     rows = [
         Figure("replay", [replayed], "us", "U1", u1, 3, note=note),
-        Figure("replay.against_echo", [replayed], "us", "echo of the same script", echoed, 10),
+        Figure("replay.against_echo", [replayed], "us", "in-memory echo of the same snippet", echoed, 10),
+        Figure("replay.from_the_resume_on", [whole], "us", "in-memory echo of the same snippet", echoed, 10),
         Figure("durable_effect", alone, "us", "C", c, 1.6, note=f"a bare fsync: {synced:.1f} us"),
         Figure("durable_effect.of_100_in_parallel", together, "us", "C", c, 0.15, note="each, in one commit"),
     ]
@@ -68,26 +70,39 @@ def put(number: int) -> int:
     return number
 
 
-def _script(marks: list[float]) -> Callable[[BoxSide], None]:
+def _calls(marks: Path) -> Callable[[BoxSide], None]:
+    """The snippet of both sides: calls one after the other; what each took, in µs, and when the last
+    one was answered becomes a line of `marks`."""
+
     def play(box: BoxSide) -> None:
-        box.hello()
-        box.open()
         began = time.perf_counter()
         for number in range(CALLS):
             box.call("read", number=number)
-        marks.append((time.perf_counter() - began) / CALLS * 1_000_000)
-        waiting = box.send_call("put", {"number": 1})
-        box.send({"t": "idle", "waiting": [waiting]})
-        if box.receive() is not None:
-            box.result(1)
-            box.receive()
+        ended = time.perf_counter()
+        with marks.open("a") as file:
+            file.write(f"{(ended - began) / CALLS * 1_000_000} {ended}\n")
 
     return play
 
 
-async def _replay(folder: Path) -> tuple[float, float]:
-    """µs a replayed call, and µs a call of the same script against an echo."""
-    marks: list[float] = []
+def _script(marks: Path) -> Callable[[BoxSide], None]:
+    """The calls, and then one that waits for a person."""
+    calls = _calls(marks)
+
+    def play(box: BoxSide) -> None:
+        box.hello()
+        box.open()
+        calls(box)
+        waiting = box.send_call("put", {"number": 1})
+        box.send({"t": "idle", "waiting": [waiting]})
+        box.receive()
+
+    return play
+
+
+async def _replay(folder: Path) -> tuple[float, float, float]:
+    """µs a replayed call, the same with all that comes before the first, and µs a call against an echo."""
+    marks = folder / "marks"
     registry = Registry()
     registry.add(from_function(read, Settings(effect="read", inline=True)))
     registry.add(from_function(put, Settings(effect="write", approval="always", preview="put {number}")))
@@ -108,31 +123,25 @@ async def _replay(folder: Path) -> tuple[float, float]:
         "destination": [{"to": "file:results/${run.id}.json"}],
     }
     policy = Policy(policy="bench", version=1)
-    harness = Harness(registry, folder=folder, policy=policy, backend=ScriptBackend(_script(marks)))
+    harness = Harness(registry, folder=folder, policy=policy, backend=ForkedBackend(_script(marks)))
     async with harness:
         paused = await harness.run(contract, "return 1")
+        began = time.perf_counter()
         await harness.resume(paused.run)
-    return marks[1], _echoed()
+    _echo(marks)
+    _, (replayed, ended), (echoed, _) = (map(float, line.split()) for line in marks.read_text().splitlines())
+    return replayed, (ended - began) / CALLS * 1_000_000, echoed
 
 
-def _echoed() -> float:
-    """The script's calls against a thread that answers each frame with the same value."""
-    near, far = socket.socketpair()
-
-    def answer() -> None:
-        while head := far.recv(4, socket.MSG_WAITALL):
-            number = json.loads(far.recv(struct.unpack(">I", head)[0], socket.MSG_WAITALL))["id"]
-            body = b'{"t":"answer","id":%d,"at":0,"ok":1}' % number
-            far.sendall(struct.pack(">I", len(body)) + body)
-
-    threading.Thread(target=answer, daemon=True).start()
-    box = BoxSide(near)
-    began = time.perf_counter()
-    for number in range(CALLS):
-        box.call("read", number=number)
-    taken = (time.perf_counter() - began) / CALLS * 1_000_000
-    near.close()
-    return taken
+def _echo(marks: Path) -> None:
+    """The same calls against a loop that answers each frame with the same value, from memory, and knows no rule."""
+    host, child = forked(_calls(marks))
+    while head := host.recv(4, socket.MSG_WAITALL):
+        number = json.loads(host.recv(struct.unpack(">I", head)[0], socket.MSG_WAITALL))["id"]
+        body = b'{"t":"answer","id":%d,"at":0,"ok":1}' % number
+        host.sendall(struct.pack(">I", len(body)) + body)
+    host.close()
+    os.waitpid(child, 0)
 
 
 # --- effects -------------------------------------------------------------------------------------------------

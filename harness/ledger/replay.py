@@ -34,8 +34,7 @@ class Match(NamedTuple):
         return Match(str(call.origin), call.lineage, call.task, call.tool, call.content, call.occurrence)
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(NamedTuple):
     """One call as the journal knows it, all its lines folded into one."""
 
     match: Match
@@ -106,14 +105,13 @@ class _Draft:
         """The call, all its lines folded into one."""
         lines = self._lines
         first, last = lines[0], lines[-1]
-        answered = first if first.released else next((line for line in lines if line.released), None)
-        resolved = verdict = None
-        digest = key = ""
-        if first is not last:
-            resolved = next((line.answer for line in reversed(lines) if line.answer and line is not answered), None)
-            verdict = next((line.verdict for line in reversed(lines) if line.verdict is not None), None)
-            digest = next((line.digest for line in reversed(lines) if line.digest), "")
-            key = next((line.key for line in reversed(lines) if line.key), "")
+        if first is last:
+            return self._of_one(first)
+        answered = next((line for line in lines if line.released), None)
+        resolved = next((line.answer for line in reversed(lines) if line.answer and line is not answered), None)
+        verdict = next((line.verdict for line in reversed(lines) if line.verdict is not None), None)
+        digest = next((line.digest for line in reversed(lines) if line.digest), "")
+        key = next((line.key for line in reversed(lines) if line.key), "")
         return Recorded(
             self._match,
             first.call,
@@ -127,18 +125,39 @@ class _Draft:
             answered.released if answered is not None else 0,
             answered.at if answered is not None else 0.0,
             resolved,
-            verdict or first.verdict,
+            verdict,
             next((line.data for line in lines if line.data), b""),
-            digest or first.digest,
-            key or first.key,
+            digest,
+            key,
+        )
+
+    def _of_one(self, line: Entry) -> Recorded:
+        """As most calls stand in a journal: a read that was answered."""
+        answered = bool(line.released)
+        return Recorded(
+            self._match,
+            line.call,
+            line.iteration,
+            line.seq,
+            self._ordinal,
+            line.state or State.RECEIVED,
+            line.event or Event.RESERVE,
+            line.event is Event.DISPATCH,
+            line.answer if answered else None,
+            line.released,
+            line.at if answered else 0.0,
+            None,
+            line.verdict,
+            line.data,
+            line.digest,
+            line.key,
         )
 
 
 # --- resume ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
+class Release(NamedTuple):
     """An answer that may go to the box now, in the recorded order."""
 
     call: Call
@@ -191,14 +210,16 @@ class Replayer:
         """The highest recorded order of release; the next answer that is new gets the one after it."""
         return self._order[-1].released if self._order else 0
 
-    def arrive(self, call: Call) -> None:
-        """Take a call from the new box."""
-        match = Match.of(call)
-        record = self._by_match.get(match)
-        if record is None or match in self._arrived:
+    def known(self, call: Call) -> Recorded | None:
+        """What the journal holds of a call; None where it holds none that is equal."""
+        return self._by_match.get(Match.of(call))
+
+    def arrive(self, call: Call, record: Recorded | None) -> None:
+        """Take a call from the new box, with what is `known` of it."""
+        if record is None or record.match in self._arrived:
             self._held.append((call, None))
             return
-        self._arrived[match] = call
+        self._arrived[record.match] = call
         if not record.released:
             self._held.append((call, record))
 

@@ -120,9 +120,8 @@ class Corridor:
         state.restore(self._parts.store.used(state.id))
         state.proven_ended = resumed.proven_ended
         self._iterations = past.iterations
-        entries = list(self._parts.store.entries(state.id))
-        self._checker.recall(entries)
-        recall(state, entries)
+        self._checker.recall(past.facts)
+        recall(state, past.facts)
         self._assessor.recall(past.iterations)
         self._ending = past.ending
 
@@ -167,7 +166,7 @@ class Corridor:
             return
         checked = self.check(live.source)
         made = past.calls.get(live.number, [])
-        stopped = await self._blocked([call_record(each) for each in made])
+        stopped = await self._blocked([call_record(each) for each in made if each.effect_dispatched])
         if stopped is not None:
             self._stop(stopped)
             return

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import msgspec
+
 from harness.core.call import Answer, Call, Effect, Json, Origin, Provenance
 from harness.core.ending import Ending, Outcome, ReasonCode
 from harness.core.ports import BoxUsage, Entry
@@ -74,6 +76,8 @@ class Past:
     ending: Ending | None = None
     """Set where the run's ending is recorded: what is left is to deliver and to close."""
     result: Json = None
+    facts: list[Entry] = field(default_factory=list)
+    """Lines that are of no call."""
     lineages: int = 0
     """How many lineages have started."""
     judged: bool = False
@@ -97,6 +101,7 @@ def past_of(entries: Iterable[Entry]) -> Past:
             if entry.origin == Origin.SNIPPET:
                 lines.append(entry)
             continue
+        past.facts.append(entry)
         data = json.loads(entry.data) if entry.data else {}
         if entry.kind == "iteration_started":
             lineages.add(entry.lineage)
@@ -152,7 +157,7 @@ def call_record(recorded: Recorded) -> CallRecord:
         origin=Origin(match.origin),
         task=match.task,
         tool=match.tool,
-        arguments=json.loads(recorded.arguments) if recorded.arguments else {},
+        arguments=msgspec.json.decode(recorded.arguments) if recorded.arguments else {},
         content=match.content,
         occurrence=match.occurrence,
         received_at=recorded.answered_at,

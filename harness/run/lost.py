@@ -1,9 +1,10 @@
 """Lost endings: what became of an effect that was dispatched before its host died. Never a blind retry."""
 
-import json
 from collections.abc import Awaitable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from harness.contract.schema import compile_schema
 from harness.core.call import Answer, Call, Idempotency
@@ -43,13 +44,25 @@ class Found:
 def as_recorded(call: Call, recorded: Recorded, run: RunState) -> Call:
     """`call` of the new box as its former self stood in the journal: merged arguments, digest, key, effect, state."""
     facts = run.compiled.tools.get(call.tool)
-    return replace(
-        call,
-        arguments=json.loads(recorded.arguments) if recorded.arguments else call.arguments,
-        digest=recorded.digest,
-        key=recorded.key,
-        effect=facts.effect if facts is not None else call.effect,
-        state=recorded.state,
+    # Built in one go, and read by the wire's own reader: every call of a replay comes along here.
+    return Call(
+        call.id,
+        call.run,
+        call.lineage,
+        call.iteration,
+        call.attempt,
+        call.origin,
+        call.task,
+        call.tool,
+        msgspec.json.decode(recorded.arguments) if recorded.arguments else call.arguments,
+        call.content,
+        call.occurrence,
+        call.received_at,
+        recorded.digest,
+        recorded.key,
+        facts.effect if facts is not None else call.effect,
+        recorded.state,
+        call.ordinal,
     )
 
 

@@ -2,18 +2,18 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from harness.core.call import Call, Origin
 from harness.core.canonical import canonical, digest
 from harness.core.errors import HostileInput
 from harness.gateway.messages import CallFrame
-from harness.ledger.replay import Match, Recorded
+from harness.ledger.replay import Recorded
 from harness.run.state import RunState
 
 __all__ = ["Numbering"]
 
+_SNIPPET = Origin.SNIPPET.value
 KEPT_TOOLS = 1_000
 """Names of tools whose part of a digest is kept: a box may make up as many as it likes."""
 
@@ -24,7 +24,7 @@ class Numbering:
     def __init__(self, run: RunState, iteration: int, recorded: Sequence[Recorded] = ()) -> None:
         self._run = run
         self._iteration = iteration
-        self._recorded = {record.match: record for record in recorded}
+        self._recorded: dict[tuple[object, ...], Recorded] = {record.match: record for record in recorded}
         self._taken = {record.call for record in recorded}
         self._occurrences: dict[tuple[str, str], int] = {}
         self._ordinals: dict[str, int] = {}
@@ -33,40 +33,43 @@ class Numbering:
             content = record.match.content
             self._ordinals[content] = max(self._ordinals.get(content, 0), record.ordinal)
 
-    def call(self, frame: CallFrame) -> Call:
-        """The call of a frame. Never raises for what the box sent."""
+    def call(self, frame: CallFrame) -> tuple[Call, Recorded | None]:
+        """The call of a frame, and what the journal of this iteration knows of it.
+
+        Never raises for what the box sent.
+        """
         run = self._run
         try:
             content = self._content(frame)
         except HostileInput as error:
             content = digest(f"no canonical form: {error.code}")
         place = (frame.task, content)
-        occurrence = self._occurrences.get(place, 0) + 1
-        self._occurrences[place] = occurrence
+        occurrence = self._occurrences[place] = self._occurrences.get(place, 0) + 1
+        known: Recorded | None = None
+        if self._recorded:
+            known = self._recorded.get((_SNIPPET, run.lineage, frame.task, frame.tool, content, occurrence))
+        number = known.call if known is not None else self._number(frame)
         call = Call(
-            id=f"{self._iteration}.{frame.id}",
-            run=run.id,
-            lineage=run.lineage,
-            iteration=self._iteration,
-            attempt=run.attempt,
-            origin=Origin.SNIPPET,
-            task=frame.task,
-            tool=frame.tool,
-            arguments=frame.args,
-            content=content,
-            occurrence=occurrence,
-            received_at=run.clock.now(),
-            ordinal=0 if self._recorded else self._next_ordinal(content),
+            number,
+            run.id,
+            run.lineage,
+            self._iteration,
+            run.attempt,
+            Origin.SNIPPET,
+            frame.task,
+            frame.tool,
+            frame.args,
+            content,
+            occurrence,
+            run.clock.now(),
+            ordinal=known.ordinal if known is not None else self._next_ordinal(content),
         )
-        if not self._recorded:
-            return call
-        known = self._recorded.get(Match.of(call))
-        if known is not None:
-            return replace(call, id=known.call, ordinal=known.ordinal)
-        ordinal = self._next_ordinal(content)
-        if call.id in self._taken:
-            return replace(call, id=f"{call.id}r{run.attempt}", ordinal=ordinal)
-        return replace(call, ordinal=ordinal)
+        return call, known
+
+    def _number(self, frame: CallFrame) -> str:
+        """An id that no call of the journal has."""
+        number = f"{self._iteration}.{frame.id}"
+        return f"{number}r{self._run.attempt}" if number in self._taken else number
 
     def _content(self, frame: CallFrame) -> str:
         """`digest(tool, arguments)`, the tool's part kept. Raises HostileInput."""

@@ -42,11 +42,11 @@ class Recall:
         """True while recorded answers are left: what happens was spent before."""
         return self._replayer is not None and not self._replayer.used_up
 
-    def arrive(self, record: CallRecord) -> None:
-        """Take a call while replaying."""
+    def arrive(self, record: CallRecord, known: Recorded | None) -> None:
+        """Take a call while replaying, with what the journal knows of it."""
         assert self._replayer is not None, "asked for only while replaying"
         self._held[record.call.id] = record
-        self._replayer.arrive(record.call)
+        self._replayer.arrive(record.call, known)
 
     def ready(self) -> list[tuple[CallRecord, Recorded]]:
         """The exact answers to give now, in their recorded order."""

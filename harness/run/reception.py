@@ -49,7 +49,8 @@ class Reception(Desk):
         """Take one call from the box. Never raises for what the box sent."""
         if self.closed and self.pausing:
             return
-        record = CallRecord(self._numbering.call(frame), frame.id)
+        call, known = self._numbering.call(frame)
+        record = CallRecord(call, frame.id)
         self.owed[frame.id] = record
         if frame.tool != SLEEP:
             self.records.append(record)
@@ -57,7 +58,7 @@ class Reception(Desk):
             self._deny(record, Verdict(Decision.DENY, Code.RUN_CLOSED, ("the run has ended",)))
             return
         if self._recall.replaying:
-            self._recall.arrive(record)
+            self._recall.arrive(record, known)
             self._remember()
         else:
             self._start(record)
