@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.curve import Curve, rss_mb
+from benchmarks.figure import percentile
 from benchmarks.growth_journal import journal_curves
+from benchmarks.runs import open_loop
 from benchmarks.work import CONTRACT, POLICY, Stamps, registry, snippet
 from harness.api import Harness
 from harness.contract.policy import Policy
@@ -30,6 +32,8 @@ PIECE = 1_000_000
 """A large value is a list of texts of so many characters: a single text has a limit of its own, 4 MiB."""
 TOGETHER = (1, 2, 5, 10, 20, 50, 100, 200)
 TOOLS = (1, 10, 100, 1_000)
+RATES = (10, 25, 50, 100, 200)
+LOAD_SECONDS = 4
 
 
 async def calls() -> list[Curve]:
@@ -80,6 +84,24 @@ async def together() -> list[Curve]:
             else:
                 curve.add(number, taken / number * 1e6, rss_mb() - before)
     return [curve]
+
+
+async def load() -> list[Curve]:
+    """Runs that begin on the clock, whether the last one has ended or not, at more and more a second."""
+    middle = Curve(
+        "open loop, p50", "a second", "run", f"for {LOAD_SECONDS} s each; what the machine cannot do piles up"
+    )
+    late = Curve("open loop, p95", "a second", "run")
+    async with _Host(registry(Stamps())) as host:
+        for _ in range(5):
+            await host.run(CONTRACT, snippet(1))
+        for rate in RATES:
+            before = rss_mb()
+            samples = await open_loop(host, rate, LOAD_SECONDS)
+            middle.add(rate, percentile(samples, 0.5) * 1e3, rss_mb() - before)
+            late.add(rate, percentile(samples, 0.95) * 1e3, 0.0)
+            await asyncio.sleep(0.5)
+    return [middle, late]
 
 
 async def tools() -> list[Curve]:
@@ -173,6 +195,7 @@ CURVES: Mapping[str, Callable[[], Awaitable[list[Curve]]]] = {
     "calls": calls,
     "values": values,
     "together": together,
+    "load": load,
     "tools": tools,
     "journal": journal_curves,
 }

@@ -17,7 +17,7 @@ from harness.sandbox.backends import Choice, choose
 from harness.sandbox.pool import PoolSizes, SlotPool
 from harness.sandbox.spec import SandboxSpec
 
-__all__ = ["call_figures", "run_figures"]
+__all__ = ["call_figures", "open_loop", "run_figures"]
 
 ONE = snippet(1)
 RATES = {"bubblewrap": 50.0, "docker": 2.0}
@@ -60,8 +60,8 @@ async def _without_stock(name: str) -> Backend:
     return SlotPool(sizes=PoolSizes(ready=0))
 
 
-async def _warm(harness: Harness, rate: float, seconds: float) -> list[float]:
-    """Open loop: a run starts on the clock, whether the last one has ended or not."""
+async def open_loop(harness: Harness, rate: float, seconds: float) -> list[float]:
+    """ms of each run: one starts on the clock, whether the last one has ended or not."""
     loop, tasks = asyncio.get_running_loop(), []
     start = loop.time()
     for number in range(int(rate * seconds)):
@@ -100,7 +100,7 @@ async def run_figures(name: str, p: float) -> list[Figure]:
             for _ in range(3):
                 await _one(harness)
             await asyncio.sleep(1)
-            warm = await _warm(harness, RATES[name], 6)
+            warm = await open_loop(harness, RATES[name], 6)
             await asyncio.sleep(1)
             rate = await _sustained(harness, 4 if name == "docker" else 8, 6)
         await backend.close()

@@ -16,6 +16,7 @@ from harness.sandbox.bubblewrap import BubblewrapBackend
 from harness.sandbox.cgroup import find
 from harness.sandbox.pool import PoolSizes, SlotPool
 from harness.sandbox.spec import SandboxSpec
+from harness.sandbox.zygote import AT_ONCE, SlotBox
 from tests.sandbox.boxes import GROUPS, RUNNER, ask, descriptors, groups_of, run
 
 pytestmark = pytest.mark.bubblewrap
@@ -314,3 +315,33 @@ def _runs(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
     except OSError:
         return False
+
+
+def test_a_burst_neither_starves_nor_stampedes(probe_tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All are served at once or in turn; few are in the making at a time, and none beyond what was asked and waits."""
+    making: list[int] = []
+    most, forked = 0, 0
+    until_ready = SlotBox.until_ready
+
+    async def counted(self: SlotBox, seconds: float) -> None:
+        nonlocal most, forked
+        making.append(self.number)
+        most, forked = max(most, len(making)), forked + 1
+        try:
+            await until_ready(self, seconds)
+        finally:
+            making.remove(self.number)
+
+    monkeypatch.setattr(SlotBox, "until_ready", counted)
+
+    async def burst() -> list[str]:
+        pool = pool_of(probe_tree, ready=2, most=4)
+        boxes = await asyncio.gather(*(pool.start(SPEC) for _ in range(30)))
+        assert await pool.warm(SPEC) == 4
+        for box in boxes:
+            await box.close()
+        await pool.close()
+        return [box.id for box in boxes]
+
+    assert len(set(asyncio.run(burst()))) == 30
+    assert (most <= AT_ONCE, forked) == (True, 30 + 4)
