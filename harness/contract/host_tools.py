@@ -1,5 +1,6 @@
 """Where a host's tools come from: Python, MCP servers, OpenAPI documents. Nothing is started or fetched here."""
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any
@@ -29,15 +30,42 @@ class Protocol(StrEnum):
     """The handshake at once: for servers that end at a question that they do not know."""
 
 
+def _authority(value: Any) -> Any:
+    """`host:port` in lower case. No scheme, no path, no pattern."""
+    if not isinstance(value, str):
+        return value
+    found = _AUTHORITY.fullmatch(value.lower())
+    if found is None or not 0 < int(found["port"] or 443) < 1 << 16:
+        raise refuse("bad_source", f"`{value[:80]}` is no `host:port`", "write `api.example.com:443`")
+    return f"{found['host']}:{int(found['port'] or 443)}"
+
+
+_AUTHORITY = re.compile(r"(?P<host>[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::(?P<port>[0-9]{1,5}))?")
+Egress = Annotated[str, BeforeValidator(_authority)]
+
+
 class SourceBox(Section):
     """A box of its own for a server that is a process: the root read-only, no other processes, no network."""
 
     network: bool = False
-    """True: the network of the host."""
+    """True: the network of the host, all of it."""
+    egress: tuple[Egress, ...] = ()
+    """`host:port` (`host` alone: 443) that it reaches, through the host's proxy and no other way; none: nothing."""
+    private: tuple[Egress, ...] = ()
+    """Those of `egress` that may lie at private, loopback or link-local addresses."""
     write: tuple[Text, ...] = ()
     """Folders that it may write, relative to the host file; all else is read-only, or hidden."""
     hide: tuple[Text, ...] = ()
     """Folders that it finds empty, such as a home; relative to the host file."""
+
+    @model_validator(mode="after")
+    def _one_way_out(self) -> "SourceBox":
+        if self.network and self.egress:
+            hint = "leave out `network`: what `egress` lists is reached without it"
+            raise refuse("bad_source", "`network: true` opens all that `egress` would bound", hint)
+        if missing := sorted(set(self.private) - set(self.egress)):
+            raise refuse("bad_source", f"`{missing[0]}` is private and no egress", "list it under `egress` too")
+        return self
 
 
 class McpSource(Section):

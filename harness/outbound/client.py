@@ -4,7 +4,6 @@ Blocking, on the standard library: tools and destinations call it from threads o
 """
 
 import http.client
-import ipaddress
 import socket
 import ssl
 import time
@@ -13,6 +12,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urljoin, urlsplit
 
 from harness.core.errors import HarnessError
+from harness.outbound.addresses import NotSent, reachable
 
 __all__ = ["Answer", "HttpClient", "NotReached", "NotSent", "Request"]
 
@@ -22,10 +22,6 @@ MAX_REDIRECTS = 5
 """More is a loop, or a maze."""
 REDIRECTS = (301, 302, 303, 307, 308)
 CHUNK = 1 << 16
-
-
-class NotSent(HarnessError):
-    """The request never left: refused by us, or nobody could be reached. It had no effect."""
 
 
 class NotReached(HarnessError):
@@ -122,16 +118,7 @@ class HttpClient:
 
     def _connect(self, target: _Target, until: float) -> socket.socket:
         """A socket to the very address that was looked at: a second look-up could give another one."""
-        listed = {target.host.lower(), f"{target.host.lower()}:{target.port}"} & self._private
-        try:
-            found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
-        except (OSError, UnicodeError) as error:
-            raise NotSent(f"`{target.host}` cannot be resolved") from error
-        addresses = list(dict.fromkeys(str(each[4][0]) for each in found))
-        refused = [each for each in addresses if not listed and not _is_global(each)]
-        if refused:
-            hint = "list the host under `private` of the source, or `private_hosts` of the policy"
-            raise NotSent(f"`{target.host}` lies at an address that is not public", hint=hint)
+        addresses = reachable(target.host, target.port, self._private)
         problem: OSError | None = None
         for address in addresses[:4]:
             try:
@@ -178,18 +165,6 @@ def _target(url: str) -> _Target:
         raise NotSent("the address holds characters that no address may hold")
     secure = parts.scheme == "https"
     return _Target(secure, host, port or (443 if secure else 80), path)
-
-
-def _is_global(address: str) -> bool:
-    """Whether an address is public; an IPv4 address inside an IPv6 one counts as what it is."""
-    found = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(found, ipaddress.IPv6Address):
-        inner = found.ipv4_mapped or found.sixtofour or (found.teredo[1] if found.teredo else None)
-        if inner is not None:
-            return inner.is_global
-        if found in ipaddress.ip_network("64:ff9b::/96"):
-            return ipaddress.IPv4Address(int(found) & 0xFFFFFFFF).is_global
-    return found.is_global and not found.is_multicast
 
 
 def _left(until: float) -> float:

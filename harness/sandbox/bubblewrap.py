@@ -14,7 +14,7 @@ from pathlib import Path
 from harness.core.errors import EnvironmentUnavailable
 from harness.sandbox.boot import Inherited, Walls, address_space, boot_argument
 from harness.sandbox.bwrap_args import Inherit, arguments
-from harness.sandbox.bwrap_program import Program, explain, probe
+from harness.sandbox.bwrap_program import explain, probe
 from harness.sandbox.cgroup import Parent, find
 from harness.sandbox.cgroup_files import Group
 from harness.sandbox.kernel import landlock_version
@@ -24,6 +24,7 @@ from harness.sandbox.seccomp import outer_filter
 from harness.sandbox.spec import SandboxSpec
 from harness.sandbox.tree import host_tree
 from harness.sandbox.users import box_user
+from harness.walls.bubblewrap import Program
 
 __all__ = ["BubblewrapBackend", "BubblewrapBox", "Ground"]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from harness.core.errors import EnvironmentUnavailable
 from harness.core.ports import Backend
 from harness.sandbox.backends import Choice, choose
-from harness.sandbox.bwrap_program import find_program, probe
+from harness.sandbox.bwrap_program import probe
 from harness.sandbox.cgroup import find
 from harness.sandbox.endpoint import find_endpoint
 from harness.sandbox.engine import Engine
@@ -25,7 +25,8 @@ from harness.sandbox.machine import machine_findings, path_lengths
 from harness.sandbox.rendezvous import LONGEST_NAME, SOCKET_NAME, run_folder
 from harness.sandbox.seccomp import architecture
 from harness.sandbox.spec import SandboxSpec
-from harness.sandbox.tree_cache import cache_root
+from harness.walls.bubblewrap import find_program
+from harness.walls.cache import cache_root
 
 __all__ = ["Finding", "Status", "doctor", "examine", "why_not"]
 

@@ -19,7 +19,8 @@ from pathlib import Path
 import sandbox_image
 import tool_stubs
 from harness.sandbox.libraries import Libraries, closure
-from harness.sandbox.tree_cache import building, cache_root, hold, locked, prepare, reported, sweep
+from harness.sandbox.tree_cache import building, hold, locked, reported, sweep
+from harness.walls.cache import cache_root, prepare
 
 __all__ = [
     "BOXLIB",

@@ -4,7 +4,6 @@ import fcntl
 import os
 import py_compile
 import shutil
-import stat
 import tempfile
 import time
 from collections.abc import Iterator
@@ -12,44 +11,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from harness.core.errors import EnvironmentUnavailable
+from harness.walls.cache import CACHE_VARIABLE, cache_root, prepare
 
-__all__ = ["CACHE_VARIABLE", "building", "cache_lock", "cache_root", "hold", "locked", "prepare", "reported", "sweep"]
+__all__ = ["building", "cache_lock", "hold", "locked", "reported", "sweep"]
 
-CACHE_VARIABLE = "HARNESS_CACHE"
 KEEP_SECONDS = 3 * 86_400
 """An unused tree is removed after three days: a tree is 45 MB, and building one takes about two seconds."""
 
 _held: list[int] = []
 """Descriptors of the trees in use, each with a shared lock: the sweep of another process leaves those alone."""
-
-
-def cache_root() -> Path:
-    """Where trees are kept: `HARNESS_CACHE`, else a folder of this user outside any home."""
-    given = os.environ.get(CACHE_VARIABLE)
-    if given:
-        return Path(given).absolute()
-    if os.geteuid() == 0:
-        return Path("/var/cache/execution-harness")
-    return Path(f"/var/tmp/execution-harness-{os.geteuid()}")
-
-
-def prepare(root: Path) -> None:
-    """The cache folder: ours, closed to other writers, and reachable by whoever a box runs as."""
-    if not root.exists():
-        root.mkdir(parents=True, exist_ok=True)
-        root.chmod(0o755)
-    found = root.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
-        raise EnvironmentUnavailable(
-            f"the cache `{root}` is not a folder that only this user can write",
-            hint=f"remove it, or set {CACHE_VARIABLE} to a folder of your own",
-        )
-    for parent in (root, *root.parents):
-        if not parent.stat().st_mode & stat.S_IXOTH:
-            raise EnvironmentUnavailable(
-                f"the cache `{root}` lies below `{parent}`, which other users cannot enter, and a box runs as another",
-                hint=f"set {CACHE_VARIABLE} to a folder outside any home",
-            )
 
 
 @contextmanager

@@ -1,15 +1,29 @@
 """A box for a server that is a process: the command that starts it inside bubblewrap, with what the source declares."""
 
 import os
-import shutil
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.contract.host_tools import SourceBox
+from harness.core.errors import EnvironmentUnavailable
+from harness.outbound.egress import SOCKET_NAME
 from harness.toolsets.errors import SourceUnavailable
+from harness.walls.bubblewrap import find_program
 
-__all__ = ["Private", "boxed"]
+__all__ = ["PROXY_ENVIRONMENT", "Private", "boxed"]
+
+EGRESS = "/run/egress"
+"""Where a box finds its way out, where it declares one."""
+PORT = 3128
+"""Of the forwarder, on the loopback of the box's own network: nobody else has it there."""
+PROXY_ENVIRONMENT = {
+    **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), f"http://127.0.0.1:{PORT}"),
+    "NODE_USE_ENV_PROXY": "1",
+}
+"""By which common clients find the way out; node asks for the last one."""
+_FORWARDER = Path(__file__).with_name("egress_forward.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,18 +36,28 @@ class Private:
     """Of the host's secrets."""
 
 
-def boxed(command: Sequence[str], box: SourceBox | None, base: Path, cwd: Path, private: Private) -> list[str]:
+def boxed(
+    command: Sequence[str],
+    box: SourceBox | None,
+    base: Path,
+    cwd: Path,
+    private: Private,
+    egress: Path | None = None,
+) -> list[str]:
     """The command itself where no box is declared. Raises SourceUnavailable where bubblewrap is missing.
+
+    `egress` is the folder with the socket of the host's proxy, where the box declares what it reaches.
 
     Inside: the host's files, read-only, but the folders of `write`; empty /tmp, /dev/shm, /run and `hide`; no other
     processes, no capabilities, and no network unless it is declared. What is `private` is empty whatever is declared.
     """
     if box is None:
         return list(command)
-    program = shutil.which("bwrap")
-    if program is None:
-        raise SourceUnavailable("a source wants a box, and there is no `bwrap`", hint="install bubblewrap")
-    words = [program, "--die-with-parent", "--new-session", "--unshare-all", "--cap-drop", "ALL"]
+    try:
+        program = find_program()
+    except EnvironmentUnavailable as error:
+        raise SourceUnavailable(f"a source wants a box: {error.message}", hint=error.hint) from error
+    words = [str(program.path), "--die-with-parent", "--new-session", "--unshare-all", "--cap-drop", "ALL"]
     if box.network:
         words.append("--share-net")
     words += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
@@ -52,12 +76,25 @@ def boxed(command: Sequence[str], box: SourceBox | None, base: Path, cwd: Path, 
     for name in box.write:
         path = os.path.realpath(base / name)
         words += ["--bind", path, path]
+    words += _way_out(egress) if egress is not None else []
     os.makedirs(private.store, 0o700, exist_ok=True)  # before its first run: what comes later would show
     words += ["--tmpfs", os.path.realpath(private.store)]
     for path in map(os.path.realpath, private.files):
         if os.path.exists(path):
             words += ["--ro-bind", os.devnull, path]
-    return [*words, "--chdir", str(cwd), "--", *command]
+    forward = [_python(), "-I", "-S", f"{EGRESS}/forward.py", f"{EGRESS}/way/{SOCKET_NAME}", str(PORT)]
+    return [*words, "--chdir", str(cwd), "--", *(forward if egress is not None else []), *command]
+
+
+def _way_out(egress: Path) -> list[str]:
+    """The socket, the forwarder, and the Python that runs it, wherever they lie."""
+    prefix = os.path.realpath(sys.base_prefix)
+    python = [] if prefix == "/usr" else ["--ro-bind", prefix, prefix]
+    return [*python, "--ro-bind", str(_FORWARDER), f"{EGRESS}/forward.py", "--ro-bind", str(egress), f"{EGRESS}/way"]
+
+
+def _python() -> str:
+    return os.path.realpath(sys.executable)
 
 
 def _named(command: Sequence[str]) -> list[str]:

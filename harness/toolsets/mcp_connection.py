@@ -24,9 +24,10 @@ from pydantic import TypeAdapter, ValidationError
 from harness.contract.host_tools import McpSource, Protocol
 from harness.core.call import Json
 from harness.core.errors import Place
+from harness.outbound.egress import Egress
 from harness.toolsets.definition import Definition
 from harness.toolsets.errors import SourceBroke, SourceChanged, SourceReported, SourceUnavailable
-from harness.toolsets.mcp_box import Private, boxed
+from harness.toolsets.mcp_box import PROXY_ENVIRONMENT, Private, boxed
 from harness.toolsets.mcp_definitions import definitions_of
 from harness.toolsets.mcp_pipes import Pipes, Tail
 from harness.toolsets.mcp_user import user_of
@@ -213,9 +214,20 @@ class Connection:
         environment |= {name: self._secrets.fill(value) for name, value in source.env.items()}
         folder = (self._folder / source.cwd).resolve()
         program = self._program(source.command[0], folder)
-        command = boxed([program, *source.command[1:]], source.box, self._folder, folder, self._private)
-        self._pipes = Pipes(command, environment, str(folder), self._tail, user_of(source.user))
+        user = user_of(source.user)
+        egress: Path | None = None
+        if source.box is not None and source.box.egress:
+            way = Egress(source.box.egress, source.box.private, self._no_egress)
+            egress = await stack.enter_async_context(way.serving(user.uid if user else None))
+            environment |= PROXY_ENVIRONMENT
+        command = boxed([program, *source.command[1:]], source.box, self._folder, folder, self._private, egress)
+        self._pipes = Pipes(command, environment, str(folder), self._tail, user)
         return self._pipes.streams()
+
+    def _no_egress(self, wanted: str) -> None:
+        shown = "".join(each if each.isprintable() else "?" for each in wanted)
+        self._tail.add(f"(egress refused) {shown}\n".encode())
+        _log.warning("egress_refused", source=self._source.name, to=shown)
 
     def _program(self, name: str, folder: Path) -> str:
         if "/" in name:

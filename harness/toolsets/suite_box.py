@@ -15,12 +15,12 @@ from importlib import metadata
 from pathlib import Path
 from xml.etree import ElementTree
 
+from harness.core.errors import EnvironmentUnavailable
 from harness.toolsets.folder import normal
+from harness.walls.bubblewrap import find_program
 
 __all__ = ["BoxMissing", "Ran", "environment", "run_suite"]
 
-PROGRAMS = ("/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap")
-"""Not PATH: the program that makes the walls is not chosen by the environment."""
 SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache")
 """What a Python needs of the system, read-only."""
 MEMORY_BYTES = 1 << 30
@@ -107,10 +107,10 @@ def _command(copy: Path, report: Path, suite: Sequence[str], timeout_s: float) -
 
 
 def _program() -> str:
-    for path in PROGRAMS:
-        if os.access(path, os.X_OK):
-            return path
-    raise BoxMissing("there is no bubblewrap on this machine, and a suite does not run without walls")
+    try:
+        return str(find_program().path)
+    except EnvironmentUnavailable as error:
+        raise BoxMissing(f"{error.message}, and a suite does not run without walls") from error
 
 
 def _execute(command: Sequence[str], output: Path, timeout_s: float) -> int | None:

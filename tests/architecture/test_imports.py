@@ -17,6 +17,7 @@ SOCKET_FILES = {
     "harness/approvals/announce.py",
     "harness/front/selftest/machine.py",
     "harness/gateway/server.py",
+    "harness/outbound/addresses.py",
     "harness/outbound/client.py",
     "harness/sandbox/bubblewrap.py",
     "harness/sandbox/docker_box.py",
@@ -27,6 +28,7 @@ SOCKET_FILES = {
     "harness/sandbox/undertaker.py",
     "harness/sandbox/zygote.py",
     "harness/testing/script_box.py",
+    "harness/toolsets/egress_forward.py",
 }
 
 

@@ -22,7 +22,8 @@ from harness.sandbox.bubblewrap import BubblewrapBackend
 from harness.sandbox.cgroup import find
 from harness.sandbox.isolation import WALLS
 from harness.sandbox.seccomp import Rule
-from harness.sandbox.tree import BOXLIB, cache_root, host_tree
+from harness.sandbox.tree import BOXLIB, host_tree
+from harness.walls.cache import cache_root
 
 pytestmark = pytest.mark.bubblewrap
 Command = list[str]

@@ -20,8 +20,8 @@ from harness.sandbox.cgroup import find
 from harness.sandbox.local_box import LocalBox
 from harness.sandbox.spec import SandboxSpec
 from harness.sandbox.tree import BOXLIB, host_tree
-from harness.sandbox.tree_cache import cache_root
 from harness.sandbox.zygote import Zygote
+from harness.walls.cache import cache_root
 
 T = TypeVar("T")
 RUNNER = "boot"

@@ -12,11 +12,11 @@ import pytest
 
 from harness.core.errors import EnvironmentUnavailable
 from harness.core.ports import BoxExit, ExitKind
-from harness.sandbox import bwrap_program
 from harness.sandbox.bubblewrap import BubblewrapBackend
 from harness.sandbox.cgroup import find
 from harness.sandbox.confinement import require_confined
 from harness.sandbox.spec import SandboxSpec
+from harness.walls import bubblewrap
 from tests.sandbox.boxes import GROUPED, SINGLE, WAYS, Way, ask, box_of, descriptors, groups_of, probe, run
 
 DEAF = """
@@ -562,6 +562,6 @@ def test_texts_hash_alike_in_every_box(probe_tree: Path) -> None:
 @pytest.mark.parametrize("way", SINGLE)
 def test_the_wheels_bubblewrap_makes_the_same_box(probe_tree: Path, way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without the system's program has the same walls."""
-    monkeypatch.setattr(bwrap_program, "SYSTEM_FOLDERS", ())
+    monkeypatch.setattr(bubblewrap, "SYSTEM_FOLDERS", ())
     text = "import os\nfound.update(environ=dict(os.environ), user=os.getuid(), proc=os.path.exists('/proc/1'))"
     assert probe(probe_tree, way, text) == {"environ": {}, "user": 1000, "proc": False}

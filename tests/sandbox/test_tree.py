@@ -15,7 +15,7 @@ import pytest
 from harness.core.errors import EnvironmentUnavailable
 from harness.sandbox import tree
 from harness.sandbox.tree import BOXLIB, PYTHON, copy_boxlib, host_tree
-from harness.sandbox.tree_cache import cache_root
+from harness.walls.cache import cache_root
 
 CHROOT = shutil.which("chroot") or ""
 
