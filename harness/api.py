@@ -12,6 +12,7 @@ from typing import Any, Self, TypeVar
 from harness.approvals.announce import Announcer, Silent, Webhook
 from harness.contract.effective import Effective, Terms, bind
 from harness.contract.host import HostFile, load_host
+from harness.contract.host_secrets import announce_faults, announce_hosts
 from harness.contract.kept import Bindings
 from harness.contract.load import load_contract, load_policy
 from harness.contract.model import Contract
@@ -20,7 +21,7 @@ from harness.contract.principal import Principal
 from harness.core.bundle import Bundle
 from harness.core.call import Json
 from harness.core.clock import Clock, SystemClock
-from harness.core.errors import EnvironmentUnavailable, NotAvailable, StoreError
+from harness.core.errors import ContractRefused, EnvironmentUnavailable, NotAvailable, StoreError
 from harness.core.ports import Backend, RunRow
 from harness.executor.execute import Executor
 from harness.ledger.keys import load_or_create
@@ -69,12 +70,16 @@ class Harness:
         """`folder` is what `file:` destinations and the store are relative to.
 
         A `backend` that is handed over stays the caller's to close; otherwise one is chosen when first needed.
+        Raises ContractRefused where the host's webhook holds a secret that the policy does not let stand there.
         """
         registry.seal()
         self.registry = registry
         self.policy = policy
         self.folder = Path(folder)
         self.host = host or HostFile()
+        faults = list(announce_faults(self.host, policy))
+        if faults:
+            raise ContractRefused(faults)
         self.principal = principal or operating_system_user(policy)
         self._clock = clock or SystemClock()
         self._backend = backend
@@ -274,7 +279,10 @@ class Harness:
 
     def _announcer(self) -> Announcer:
         url = self.host.announce
-        return Webhook(url, self.policy.private_hosts) if url else Silent()
+        if not url:
+            return Silent()
+        secrets = Secrets(self.host.secrets, self.folder)
+        return Webhook(url, self.policy.private_hosts, announce_hosts(self.host, self.policy), secrets.fill)
 
     async def _choose(self) -> Backend:
         """A backend that works here and that the policy allows. Raises EnvironmentUnavailable."""

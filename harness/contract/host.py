@@ -62,7 +62,8 @@ class HostFile(Section):
     store: Text = ".harness"
     """Folder of the journal and the audit."""
     announce: Text = ""
-    """Webhook that hears of waiting bundles: counts and a reference, no arguments; none: nobody is told."""
+    """Webhook that hears of waiting bundles: counts and a reference, no arguments; none: nobody is told.
+    May hold `${secret:NAME}`, where the policy lets it stand in a `webhook`."""
     sandbox: HostSandbox = HostSandbox()
     secrets: Mapping[str, SecretSource] = Field(default_factory=dict)
 
