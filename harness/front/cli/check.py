@@ -1,5 +1,6 @@
 """`harness check`: every fault of a contract, and of a snippet under it, at once; nothing is executed or imported."""
 
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -11,6 +12,7 @@ from harness.core.errors import Fault, Refused
 from harness.front.cli.failures import EXIT_REFUSED, fault_json
 from harness.front.cli.options import host_option, json_option, policy_option, print_json, read_snippet
 from harness.front.cli.terminal import say
+from harness.front.snippet_types import type_hints
 from harness.language.check import Language
 from harness.language.check import check as check_language
 
@@ -22,13 +24,20 @@ __all__ = ["check", "find_faults"]
 @click.argument("snippet", required=False)
 @host_option
 @policy_option
+@click.option("--types", is_flag=True, help="Also check SNIPPET's types against its tools: hints, never faults.")
 @json_option
-def check(contract: Path, snippet: str | None, host_file: Path, policy: Path | None, as_json: bool) -> int:
+def check(contract: Path, snippet: str | None, host_file: Path, policy: Path | None, types: bool, as_json: bool) -> int:
     """Report every fault of CONTRACT, and of SNIPPET under it."""
     source = read_snippet(snippet) if snippet is not None else None
     faults = find_faults(contract, source, host_file, policy)
+    hints = []
+    if types and source is not None and not faults:
+        hints = type_hints(source, Harness.from_file(host_file, policy=policy).stubs(contract))
+    for hint in () if as_json else hints:
+        say(f"hint: {hint}", err=True)
     if as_json:
-        print_json({"ok": not faults, "faults": [fault_json(fault) for fault in faults]})
+        found = {"ok": not faults, "faults": [fault_json(fault) for fault in faults]}
+        print_json({**found, "hints": [asdict(hint) for hint in hints]} if types else found)
     elif faults:
         for fault in faults:
             say(f"{fault}", err=True)
