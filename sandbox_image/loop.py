@@ -25,13 +25,6 @@ SPINS = 1_000
 """Turns of a loop that always has something to do (`await sleep(0)`) before it must take an answer."""
 
 
-_OWN = (
-    asyncio.BaseEventLoop.shutdown_asyncgens.__code__,
-    asyncio.BaseEventLoop.shutdown_default_executor.__code__,
-)
-"""Tasks that asyncio makes when a loop ends: no work of the snippet, so they use up no number."""
-
-
 class _Selector(selectors.DefaultSelector):
     """Asks the loop what to wait for."""
 
@@ -148,11 +141,22 @@ class BoxLoop(asyncio.SelectorEventLoop):
             context.run(enter_path, self._path if coro is self._main else child_path())
         return super().create_task(coro, name=None if name is None else str(name), context=context)
 
+    async def shutdown_default_executor(self, timeout: "float | None" = None) -> None:
+        """Wait for the threads, however long: a limit of ours, as Python has one from 3.12 on, would be a call."""
+        await super().shutdown_default_executor()
+
     def run_main(self, coro: Coroutine[Any, Any, Any]) -> Any:
         """Run the snippet itself: its task has the path of the one that calls. Ends what it left."""
         self._main = coro
         with asyncio.Runner(loop_factory=lambda: self) as runner:
             return runner.run(coro)
+
+
+_OWN = (
+    asyncio.BaseEventLoop.shutdown_asyncgens.__code__,
+    BoxLoop.shutdown_default_executor.__code__,
+)
+"""Tasks that asyncio makes when a loop ends: no work of the snippet, so they use up no number."""
 
 
 async def _awaiting(promise: Any) -> Any:

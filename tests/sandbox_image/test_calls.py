@@ -383,6 +383,16 @@ def test_every_task_and_thread_has_a_path_by_order_of_creation(source, paths) ->
     assert (ended.failed, [task for task, _, _ in ended.calls]) == (None, paths)
 
 
+def test_waiting_for_threads_at_the_end_of_a_loop_asks_for_no_time() -> None:
+    """Python from 3.12 on gives a bound of its own: how long a thread takes must not show in the journal."""
+    source = (
+        "import asyncio\nfrom tools import *\nawait asyncio.to_thread(echo, 'a')\n"
+        "await asyncio.get_running_loop().shutdown_default_executor(300)"
+    )
+    ended = play(source)
+    assert (ended.failed, [tool for _, tool, _ in ended.calls]) == (None, ["echo"])
+
+
 def test_a_long_chain_of_tasks_keeps_paths_short() -> None:
     """A path beyond 200 characters begins with a digest of itself, the same each time."""
     source = (

@@ -172,11 +172,16 @@ FAILURES = {
 }
 
 
+def without_marks(trace: str) -> list[str]:
+    """The lines that say something: each Python has marks of its own below them."""
+    return [line for line in trace.splitlines() if line.strip(" ~^")]
+
+
 @pytest.mark.parametrize(("source", "kind", "message", "line", "trace"), FAILURES.values(), ids=FAILURES.keys())
 def test_a_failure_is_shown_in_the_snippets_own_lines(source, kind, message, line, trace) -> None:
     """No line of the harness stands in a traceback, whatever the exception went through."""
     failed = play(source).failed
-    assert failed.traceback == trace
+    assert without_marks(failed.traceback) == without_marks(trace)
     assert (failed.type, failed.message, failed.line) == (kind, message, line)
 
 
