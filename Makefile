@@ -31,7 +31,7 @@ bench: setup
 # What the harness is set beside lives in an environment of its own: the product never depends on it.
 .venv-peers/bin/python:
 	@$(PY) -m venv .venv-peers
-	@.venv-peers/bin/python -m pip install -q pydantic-monty smolagents 'llm-sandbox[docker]'
+	@.venv-peers/bin/python -m pip install -q pydantic-monty smolagents 'llm-sandbox[docker]' ipybox
 
 bench-peers: setup .venv-peers/bin/python
 	@$(PY) -m benchmarks.peers

@@ -29,10 +29,18 @@ NOTES = {
     "harness docker": "the same in a single-use container",
     "pydantic-monty": "a subset of Python; a worker process that serves many; no contract, record or delivery",
     "smolagents local": "no boundary: interprets the tree in this process; no contract, record or delivery",
-    "llm-sandbox docker": "container a run; no tools, so no calls cross it; no contract or record",
+    "llm-sandbox docker": "container a run, root in it; no tools, so no calls cross it; no contract or record",
+    "ipybox": "one kernel for all runs, unboxed unless asked; a function of the snippet for the tool; no record",
     "docker run": "container a run; no calls, no checks, no record",
     "docker exec": "one container for all runs; no calls, no checks, no record",
 }
+UNTRIED = {
+    "adk-code-mode": "its containers are a published image with its own shim, which cannot be had without a registry",
+}
+WITH_PYTHON = """FROM {image}
+COPY --from={image} /usr/local/bin/python3 /usr/local/bin/python
+"""
+"""For `llm-sandbox`, which calls `python` by that name."""
 Row = dict[str, float]
 
 
@@ -117,6 +125,16 @@ async def _image() -> str:
         await backend.close()
 
 
+def _with_python(image: str) -> str:
+    """The boxes' image with `python` in it; empty where none can be made."""
+    docker = shutil.which("docker")
+    if docker is None or not image:
+        return ""
+    command = [docker, "build", "-q", "--network", "none", "-"]
+    made = subprocess.run(command, input=WITH_PYTHON.format(image=image), capture_output=True, text=True)
+    return made.stdout.strip()
+
+
 def _print(name: str, row: Row | str) -> None:
     if isinstance(row, str):
         print(f"{name:20} did not run here: {row[:90]}")
@@ -135,8 +153,11 @@ def main() -> None:
             _print(f"harness {name}", asyncio.run(_ours(name)))
         except EnvironmentUnavailable as error:
             _print(f"harness {name}", str(error))
+    named = _with_python(image)
     for name in PEERS:
-        _print(name, _peer(name, image))
+        _print(name, _peer(name, named))
+    for name, why in UNTRIED.items():
+        _print(name, why)
     for name, row in _bare(image).items():
         _print(name, row)
 
