@@ -36,6 +36,9 @@ CHANNEL = 3
 """Descriptor of the channel in a box that speaks over the attached stream; `sandbox_image.bridge` says the same."""
 RUNTIME_TASKS = 64
 """Threads that gVisor's own processes take; 39 were counted with one task inside."""
+TASKS_EACH = 3
+"""Tasks of the host for one of the box: gVisor's thread for it, the traced one, and the first of its address space.
+The box's own kernel counts the box's; where the engine's limit came first, gVisor itself would fall over."""
 MIB = 1 << 20
 PERIOD_US = 100_000
 """Of the processor quota: the kernel's default."""
@@ -143,7 +146,7 @@ def walls_of(spec: SandboxSpec, *, landlock: bool) -> Walls:
 
 def held_spec(spec: SandboxSpec) -> SandboxSpec:
     """The limits that the engine is asked for: a runtime with a kernel of its own needs tasks for it."""
-    return replace(spec, pids=spec.pids + RUNTIME_TASKS) if spec.runtime else spec
+    return replace(spec, pids=TASKS_EACH * spec.pids + RUNTIME_TASKS) if spec.runtime else spec
 
 
 def _command(spec: SandboxSpec, walls: Walls, *, stream: bool) -> list[str]:

@@ -89,7 +89,7 @@ def test_a_runtime_with_its_own_kernel_gets_tasks_for_it_and_no_limits_that_it_r
     """gVisor's own threads do not eat the box's, which it counts; limits that it does not know are left out."""
     host = body(replace(SPEC, runtime="runsc"))["HostConfig"]
     limits = {limit["Name"]: limit["Hard"] for limit in host["Ulimits"]}
-    assert (host["PidsLimit"], limits["nproc"], limits.keys() & {"msgqueue", "sigpending"}) == (104, 40, set())
+    assert (host["PidsLimit"], limits["nproc"], limits.keys() & {"msgqueue", "sigpending"}) == (184, 40, set())
 
 
 def test_what_measures_the_host_is_masked() -> None:
