@@ -67,5 +67,8 @@ def see(container: str, pid: int, *, ours: bool) -> Seen | None:
 
 
 def _own_groups(membership: str, container: str) -> str:
-    """The lines of `/proc/PID/cgroup` that are the container's own; in other hierarchies it stands among strangers."""
+    """The lines of `/proc/PID/cgroup` that are the container's own; in other hierarchies it stands among strangers.
+
+    Of a process that is just ending, version 1 shows the root: the lines that are read last may say that.
+    """
     return "".join(line for line in membership.splitlines(keepends=True) if container in line)
