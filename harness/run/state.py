@@ -123,7 +123,7 @@ class RunState:
 
     def leave(self, box: Box) -> None:
         """Let a box that has said its last word go, beside what follows: how it exits tells nothing any more."""
-        self._leaving.add(asyncio.ensure_future(box.close()))
+        self._leaving.add(asyncio.ensure_future(_killed(box)))
 
     async def left(self) -> None:
         """Wait until every box is gone: nothing of a run outlives it."""
@@ -153,3 +153,8 @@ class RunState:
         """Seconds until the wall limit, not below zero."""
         limit = self.budget.limit(Dimension.WALL_SECONDS)
         return max(float(limit if limit is not None else 0) - self.wall_used(), 0.0)
+
+
+async def _killed(box: Box) -> BoxExit:
+    await box.kill()
+    return await box.close()
