@@ -1,7 +1,6 @@
 """The Python API: a harness over one host, runs, and sessions. The one place that chooses the real parts."""
 
 import asyncio
-import contextlib
 import os
 import pwd
 from collections.abc import Coroutine, Mapping, Sequence
@@ -21,7 +20,7 @@ from harness.contract.principal import Principal
 from harness.core.bundle import Bundle
 from harness.core.call import Json
 from harness.core.clock import Clock, SystemClock
-from harness.core.errors import ContractRefused, EnvironmentUnavailable, NotAvailable, StoreError
+from harness.core.errors import ContractRefused, EnvironmentUnavailable, NotAvailable, StoreError, StoreUnavailable
 from harness.core.ports import Backend, RunRow
 from harness.executor.execute import Executor
 from harness.ledger.keys import load_or_create
@@ -225,11 +224,15 @@ class Harness:
         return reopen(await self.parts(), self.policy, self.registry.contracts(), run, force=force)
 
     async def resume_decided(self) -> list[RunResult]:
-        """Resume every paused run that waits for nobody any more, but those that another host was faster with."""
+        """Resume each paused run that waits for nobody, unless another host was faster. Raises StoreUnavailable."""
         results: list[RunResult] = []
         for run in resumable(self.store()):
-            with contextlib.suppress(StoreError):
+            try:
                 results.append(await self.resume(run))
+            except StoreUnavailable:
+                raise
+            except StoreError:  # another host was faster
+                continue
         return results
 
     def cancel(self, run: str) -> RunResult:

@@ -8,8 +8,9 @@ HarnessError
 │   └── ChargeRefused          a use of a model that cannot be priced, or that the contract does not take
 ├── NotAvailable               understood, typed, and not executed by this version (exit 3)
 ├── EnvironmentUnavailable     no backend, image, engine or store (exit 7)
+│   └── StoreUnavailable       the store cannot be opened, read or written; a StoreError too
 ├── HostileInput               what came out of the box, or out of a tool, broke a wire rule
-├── StoreError                 the journal could not be read or written
+├── StoreError                 the store says no: no such run, one that has ended, a later attempt owns it
 └── IllegalTransition          a call was asked to make a move that its table does not have (a bug)
 """
 
@@ -30,6 +31,7 @@ __all__ = [
     "RegistryRefused",
     "SnippetRefused",
     "StoreError",
+    "StoreUnavailable",
 ]
 
 
@@ -130,7 +132,11 @@ class HostileInput(HarnessError):
 
 
 class StoreError(HarnessError):
-    """The store could not be opened, read or written, or refused a fenced writer."""
+    """The store says no: it holds no such run, the run has ended or lives, a later attempt owns it."""
+
+
+class StoreUnavailable(EnvironmentUnavailable, StoreError):
+    """The store could not be opened, read or written: a full disk, a read-only folder, a damaged file."""
 
 
 class IllegalTransition(HarnessError):

@@ -9,7 +9,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.core.errors import StoreError
+from harness.core.errors import StoreUnavailable
 
 __all__ = ["Anchor", "anchor_path", "read_anchors", "write_anchor"]
 
@@ -31,7 +31,7 @@ def anchor_path(store: Path) -> Path:
 
 
 def write_anchor(path: Path, anchor: Anchor) -> None:
-    """Append an anchor, durable. One write, so that two processes do not mix their lines. Raises StoreError."""
+    """Append an anchor, durable. One write, so that two processes do not mix their lines. Raises StoreUnavailable."""
     text = json.dumps({"n": anchor.seq, "mac": anchor.mac.hex(), "at": anchor.at, "seal": anchor.seal.hex()}) + "\n"
     try:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -42,17 +42,17 @@ def write_anchor(path: Path, anchor: Anchor) -> None:
         finally:
             os.close(handle)
     except OSError as error:
-        raise StoreError(f"the anchor file `{path}` cannot be written: {error.strerror}") from error
+        raise StoreUnavailable(f"the anchor file `{path}` cannot be written: {error.strerror}") from error
 
 
 def read_anchors(path: Path) -> list[Anchor]:
-    """All anchors, oldest first; a torn last line (a crash while it was written) is left out. Raises StoreError."""
+    """All anchors, oldest first, without a last line that a crash has torn. Raises StoreUnavailable."""
     try:
         lines = path.read_bytes().split(b"\n")
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise StoreError(f"the anchor file `{path}` cannot be read: {error.strerror}") from error
+        raise StoreUnavailable(f"the anchor file `{path}` cannot be read: {error.strerror}") from error
     found = []
     for number, line in enumerate(lines[:-1], 1):
         try:
@@ -61,7 +61,7 @@ def read_anchors(path: Path) -> list[Anchor]:
                 int(fields["n"]), bytes.fromhex(fields["mac"]), str(fields["at"]), bytes.fromhex(fields["seal"])
             )
         except (ValueError, KeyError, TypeError):
-            raise StoreError(
+            raise StoreUnavailable(
                 f"line {number} of the anchor file `{path}` is damaged", hint="compare it with a copy kept elsewhere"
             ) from None
         found.append(anchor)

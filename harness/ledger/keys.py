@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from harness.core.errors import StoreError
+from harness.core.errors import StoreUnavailable
 
 __all__ = ["KEY_BYTES", "closed_file", "derive", "key_path", "load_or_create", "read_key"]
 
@@ -22,7 +22,7 @@ def key_path(store: Path) -> Path:
 def load_or_create(path: Path) -> bytes:
     """The secret in `path`, made on first use by whoever comes first.
 
-    Raises StoreError where the file is not a closed regular file of `KEY_BYTES` bytes, or cannot be made.
+    Raises StoreUnavailable where the file is not a closed regular file of `KEY_BYTES` bytes, or cannot be made.
     """
     try:
         return read_key(path)
@@ -32,11 +32,11 @@ def load_or_create(path: Path) -> bytes:
 
 
 def read_key(path: Path) -> bytes:
-    """The secret in `path`. Raises FileNotFoundError, or StoreError where it is open, damaged or not a file."""
+    """The secret in `path`. Raises FileNotFoundError, or StoreUnavailable where it is open, damaged or not a file."""
     closed_file(path)
     key = path.read_bytes()
     if len(key) != KEY_BYTES:
-        raise StoreError(
+        raise StoreUnavailable(
             f"the key `{path}` has {len(key)} bytes, not {KEY_BYTES}",
             hint="restore it from a backup: what was made with it cannot be verified or replayed without it",
         )
@@ -49,14 +49,16 @@ def derive(key: bytes, purpose: str) -> bytes:
 
 
 def closed_file(path: Path) -> None:
-    """Raises StoreError unless `path` is a regular file that only its owner can read and write."""
+    """Raises StoreUnavailable unless `path` is a regular file that only its owner can read and write."""
     found = os.lstat(path)
     if not stat.S_ISREG(found.st_mode):
-        raise StoreError(f"`{path}` is not a regular file", hint="name a path where a file can be made")
+        raise StoreUnavailable(f"`{path}` is not a regular file", hint="name a path where a file can be made")
     if found.st_mode & 0o077:
-        raise StoreError(f"`{path}` is open to other users", hint=f"run `chmod 600 {path}` and see who could read it")
+        raise StoreUnavailable(
+            f"`{path}` is open to other users", hint=f"run `chmod 600 {path}` and see who could read it"
+        )
     if found.st_uid not in (os.geteuid(), 0):
-        raise StoreError(f"`{path}` belongs to another user", hint="use a store of your own")
+        raise StoreUnavailable(f"`{path}` belongs to another user", hint="use a store of your own")
 
 
 def _create(path: Path) -> None:
@@ -76,4 +78,6 @@ def _create(path: Path) -> None:
         finally:
             os.unlink(draft)
     except OSError as error:
-        raise StoreError(f"the key `{path}` cannot be made: {error.strerror}", hint="is the folder writable?") from None
+        raise StoreUnavailable(
+            f"the key `{path}` cannot be made: {error.strerror}", hint="is the folder writable?"
+        ) from None

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from harness.core.clock import Clock
-from harness.core.errors import StoreError
+from harness.core.errors import StoreError, StoreUnavailable
 from harness.ledger.chain import GENESIS
 from harness.ledger.keys import closed_file
 from harness.ledger.tables import APPLICATION_ID, SCHEMA, SCHEMA_VERSION
@@ -29,10 +29,10 @@ _HINTS = {
 }
 
 
-def explain(error: sqlite3.Error, path: Path) -> StoreError:
+def explain(error: sqlite3.Error, path: Path) -> StoreUnavailable:
     """Our error for one of the driver's."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return StoreError(f"the store `{path}` failed: {str(error).lower()}", hint=_HINTS.get(code, ""))
+    return StoreUnavailable(f"the store `{path}` failed: {str(error).lower()}", hint=_HINTS.get(code, ""))
 
 
 def connect(path: Path, clock: Clock) -> sqlite3.Connection:
@@ -41,7 +41,7 @@ def connect(path: Path, clock: Clock) -> sqlite3.Connection:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _make_closed(path)
     except OSError as error:
-        raise StoreError(
+        raise StoreUnavailable(
             f"the store `{path}` cannot be made: {error.strerror}", hint="name a folder that this user can write"
         ) from error
     try:
@@ -53,14 +53,14 @@ def connect(path: Path, clock: Clock) -> sqlite3.Connection:
     except sqlite3.Error as error:
         db.close()
         raise explain(error, path) from error
-    except StoreError:
+    except StoreUnavailable:
         db.close()
         raise
     return db
 
 
 def reader(path: Path) -> sqlite3.Connection:
-    """A second connection to an open store, for reading beside a commit. Raises StoreError."""
+    """A second connection to an open store, for reading beside a commit. Raises StoreUnavailable."""
     try:
         db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         db.execute("PRAGMA query_only = ON")
@@ -126,9 +126,9 @@ def _schema(db: sqlite3.Connection, path: Path, clock: Clock) -> None:
             db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         elif application != APPLICATION_ID:
-            raise StoreError(f"`{path}` is a database of something else", hint="name another path for the store")
+            raise StoreUnavailable(f"`{path}` is a database of something else", hint="name another path for the store")
         elif version != SCHEMA_VERSION:
-            raise StoreError(
+            raise StoreUnavailable(
                 f"the store `{path}` has version {version}, this harness reads {SCHEMA_VERSION}",
                 hint="use the version of the harness that wrote it",
             )

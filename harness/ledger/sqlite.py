@@ -9,12 +9,14 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 from harness.core.budget import Amount
 from harness.core.bundle import Bundle, BundleState, Decided, GrantRow, Taken
 from harness.core.clock import Clock, SystemClock, utc_text
+from harness.core.errors import StoreUnavailable
 from harness.core.ports import Entry, Fence, KeyTaken, Receipt, ReceiptKey, Reservation, RunRow
 from harness.ledger import bundles
 from harness.ledger.anchors import Anchor, anchor_path, write_anchor
@@ -50,7 +52,8 @@ class SqliteStore:
     """`harness.core.ports.Store` on one SQLite file.
 
     `path` is made with mode 0600 where it is missing, its folder with 0700; the audit's key lies beside it.
-    Raises StoreError where the file is open to others, damaged, not ours or of a newer version.
+    Raises StoreUnavailable where the file is open to others, damaged, not ours or of a newer version; so does every
+    method where it cannot be read or written.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, clock: Clock | None = None, key: bytes | None = None) -> None:
@@ -271,7 +274,7 @@ class SqliteStore:
         return f"{seq}:{mac.hex()}"
 
     def anchor(self) -> None:
-        """Write the end of the chain down outside the database. Raises StoreError."""
+        """Write the end of the chain down outside the database. Raises StoreUnavailable."""
         seq, mac = self._one("SELECT seq, mac FROM head")
         at = utc_text(self._clock.now())
         write_anchor(anchor_path(self.path), Anchor(seq, mac, at, self._chain.anchor_seal(seq, mac, at)))
@@ -330,7 +333,8 @@ class SqliteStore:
             if self._handed:  # while this one was under way
                 UNSETTLED.add(self)
             if self._lines - self._anchored >= ANCHOR_LINES:
-                self.anchor()
+                with suppress(StoreUnavailable):  # what was committed counts: the next one tries again, `close` says it
+                    self.anchor()
             return result
 
     def _roll_back(self, handed: Sequence[Item]) -> None:

@@ -11,6 +11,7 @@ from harness.core.budget import Amount, Metered, Shortage
 from harness.core.call import Answer, Effect
 from harness.core.ending import Ending, ReasonCode
 from harness.core.ending import Outcome as RunOutcome
+from harness.core.errors import StoreError
 from harness.core.ports import KeyTaken, Outcome, Reservation
 from harness.core.state import Event, State
 from harness.core.verdict import Code, Decision, Verdict
@@ -19,7 +20,7 @@ from harness.enforcement.pipeline import Decided, decide, refusal
 from harness.executor.execute import Deadline
 from harness.output.mask import mask
 from harness.run.answers import error_answer, outcome_answer
-from harness.run.endings import exhausted
+from harness.run.endings import exhausted, unrecorded
 from harness.run.entries import Told, call_entry
 from harness.run.guard import Guard
 from harness.run.receipts import receipt_answer, receipt_for
@@ -159,7 +160,9 @@ class Desk:
     def _worked(self, task: "asyncio.Task[None]") -> None:
         record = self._tasks.pop(task)
         error = None if task.cancelled() else task.exception()
-        if error is not None:  # a fault of the harness: the call's ending was not seen, and the run does not go on
+        if isinstance(error, StoreError):
+            self._seat.terminate(unrecorded(error))
+        elif error is not None:  # a fault of the harness: the call's ending was not seen, and the run does not go on
             detail = f"the harness failed at call {record.call.id}: {type(error).__name__}"
             self._seat.terminate(Ending(RunOutcome.UNRESOLVED, ReasonCode.INTERNAL, detail))
         self._check_quiet()

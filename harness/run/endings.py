@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from harness.core.budget import Dimension, Shortage
 from harness.core.bundle import Bundle
 from harness.core.ending import Ending, Outcome, ReasonCode
-from harness.core.errors import HostileInput
+from harness.core.errors import HostileInput, StoreError, StoreUnavailable
 from harness.core.ports import BoxExit, ExitKind
 from harness.ledger.replay import Divergence
 from harness.run.record import CallRecord
 from harness.run.state import RunState
 
-__all__ = ["Loss", "diverged", "escalated", "exhausted", "lost_box", "paused", "waiting_under"]
+__all__ = ["Loss", "diverged", "escalated", "exhausted", "lost_box", "paused", "unrecorded", "waiting_under"]
 
 ASKING = "harness.escalate"
 """The tool of a snippet that asks a person."""
@@ -24,6 +24,13 @@ def exhausted(short: Shortage) -> Ending:
     """The ending of a run whose budget is spent."""
     data = (("dimension", short.dimension), ("limit", str(short.limit)), ("amount", str(short.amount)))
     return Ending(Outcome.REJECTED, ReasonCode.BUDGET_EXHAUSTED, str(short), data)
+
+
+def unrecorded(error: StoreError) -> Ending:
+    """The ending where a line could not be written: the run does not go on without its record."""
+    if isinstance(error, StoreUnavailable):
+        return Ending(Outcome.REJECTED, ReasonCode.ENVIRONMENT_UNAVAILABLE, str(error))
+    return Ending(Outcome.UNRESOLVED, ReasonCode.CANCELLED, error.message, (("by", "fence"),))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from harness.contract.effective import Terms
 from harness.core.call import Json
 from harness.core.canonical import canonical
 from harness.core.ending import Ending, Outcome, ReasonCode
+from harness.core.errors import StoreError, StoreUnavailable
 from harness.core.ports import Entry, RunRow
 from harness.report import ContractRef, RunResult
 from harness.run.checks import Checker
@@ -35,7 +36,20 @@ class Finisher:
     async def finish(
         self, ending: Ending, output: Json, iterations: Sequence[IterationRecord], recorded: bool
     ) -> RunResult:
-        """The result of a run that ended so. `recorded`: its ending stands in the journal, delivery may have begun."""
+        """The result of a run that ended so. `recorded`: its ending stands in the journal, delivery may have begun.
+
+        Raises StoreUnavailable where that cannot be written down: then nothing was delivered.
+        """
+        try:
+            return await self._finish(ending, output, iterations, recorded)
+        except StoreUnavailable:
+            raise
+        except StoreError as error:  # a later attempt came between
+            return self.lost(iterations, error.message)
+
+    async def _finish(
+        self, ending: Ending, output: Json, iterations: Sequence[IterationRecord], recorded: bool
+    ) -> RunResult:
         if ending.reason in (ReasonCode.PAUSED, ReasonCode.ESCALATED) or self._later(ending):
             result = self._document(ending, None, iterations, [])
             self._close(result, "paused", len(iterations))

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from harness.core.budget import Dimension, Metered, Shortage
 from harness.core.call import Answer, Json
 from harness.core.ending import Ending, Outcome, ReasonCode
-from harness.core.errors import EnvironmentUnavailable, HostileInput
+from harness.core.errors import EnvironmentUnavailable, HostileInput, StoreError
 from harness.core.ports import Box, BoxExit, Entry
 from harness.gateway.messages import CallFrame, Failed, Hello, Idle, Print, Result, Start
 from harness.gateway.server import Connection, attach
 from harness.gateway.session import Session, WireLimits
 from harness.language.check import Checked
-from harness.run.endings import Loss, exhausted, lost_box, paused
+from harness.run.endings import Loss, exhausted, lost_box, paused, unrecorded
 from harness.run.entries import fact_entry
 from harness.run.guard import Guard
 from harness.run.history import ended_facts
@@ -222,7 +222,10 @@ class Iteration:
 
     def on_call(self, frame: CallFrame) -> None:
         """A stub was used, or the snippet sleeps."""
-        self.desk.receive(frame)
+        try:
+            self.desk.receive(frame)
+        except StoreError as error:  # the loop would take it for the end of the channel
+            self.terminate(unrecorded(error))
 
     def on_print(self, frame: Print) -> None:
         """The snippet printed."""
@@ -279,7 +282,13 @@ class Iteration:
     def quiet(self) -> None:
         """Only a person can move this run on."""
         if self._people is None or self._people.done():
-            self._people = asyncio.ensure_future(self._wait_for_people())
+            self._people = asyncio.ensure_future(self._ask_people())
+
+    async def _ask_people(self) -> None:
+        try:
+            await self._wait_for_people()
+        except StoreError as error:
+            self.terminate(unrecorded(error))
 
     async def _wait_for_people(self) -> None:
         """Put what waits to people; hold the box for a while, then let it go."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from harness.core.budget import Metered
 from harness.core.call import Answer, Call, Effect, Provenance
+from harness.core.errors import StoreError
 from harness.core.ports import Outcome
 from harness.core.state import Event, State
 from harness.core.verdict import ALLOW, Code, Decision, Verdict
@@ -12,7 +13,7 @@ from harness.gateway.messages import CallFrame
 from harness.ledger.replay import Recorded
 from harness.run.answers import DO_NOT_RETRY, outcome_answer, value_answer
 from harness.run.desk import Desk
-from harness.run.endings import diverged
+from harness.run.endings import diverged, unrecorded
 from harness.run.entries import call_entry
 from harness.run.guard import Guard
 from harness.run.lost import Finding, as_recorded, find_out, value_unseen, write_off
@@ -112,7 +113,10 @@ class Reception(Desk):
 
     def _woken(self, record: CallRecord) -> None:
         record.call = record.call.moved(Event.RESERVE).moved(Event.DISPATCH).moved(Event.RETURN_VALID)
-        self._release(record, Event.RETURN_VALID, value_answer(None))
+        try:
+            self._release(record, Event.RETURN_VALID, value_answer(None))
+        except StoreError as error:  # called by a timer: nobody else would hear of it
+            self._seat.terminate(unrecorded(error))
         self._check_quiet()
 
     # --- what the journal answers ----------------------------------------------------------------------------

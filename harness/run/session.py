@@ -7,10 +7,12 @@ from typing import Protocol, Self
 from harness.contract.effective import Effective, Terms
 from harness.contract.policy import Policy
 from harness.core.ending import Ending, Outcome, ReasonCode
+from harness.core.errors import StoreError
 from harness.core.ports import RunRow
 from harness.registry.registry import Registry
 from harness.report import RunResult
 from harness.run.corridor import Corridor
+from harness.run.endings import unrecorded
 from harness.run.lineage import Continues
 from harness.run.loop import Propose, drive
 from harness.run.observation import Observation
@@ -142,4 +144,5 @@ class Session:
         if self._corridor is None:
             return
         detail = f"{kind.__name__} in the caller" if kind is not None else "the session was left without `finish()`"
-        await self._corridor.finish(Ending(Outcome.UNRESOLVED, ReasonCode.CANCELLED, detail))
+        ending = Ending(Outcome.UNRESOLVED, ReasonCode.CANCELLED, detail)
+        await self._corridor.finish(unrecorded(error) if isinstance(error, StoreError) else ending)

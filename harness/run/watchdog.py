@@ -5,8 +5,9 @@ from collections.abc import Callable
 
 from harness.core.budget import Dimension, Shortage
 from harness.core.ending import Ending, Outcome, ReasonCode
+from harness.core.errors import StoreError
 from harness.core.ports import Box
-from harness.run.endings import exhausted
+from harness.run.endings import exhausted, unrecorded
 from harness.run.state import RunState
 
 __all__ = ["SAMPLE_SECONDS", "Watchdog"]
@@ -70,7 +71,11 @@ class Watchdog:
         if self._box is None:
             return
         short = self.read(self._box)
-        self._look_for_fence()
+        try:
+            self._look_for_fence()
+        except StoreError as error:
+            self._stop(unrecorded(error))
+            return
         if short is not None:
             self._stop(exhausted(short))
             return

@@ -5,7 +5,7 @@ from typing import Any
 
 from harness.core.canonical import canonical
 from harness.core.ending import Outcome, ReasonCode
-from harness.core.errors import Fault, HarnessError, Refused
+from harness.core.errors import EnvironmentUnavailable, Fault, HarnessError, Refused
 from harness.report import RunResult
 from harness.run.observation import Observation
 
@@ -81,6 +81,8 @@ def refused(error: HarnessError, hint: str = "") -> dict[str, Any]:
     faults = error.faults if isinstance(error, Refused) else (Fault("refused", error.message, error.hint),)
     lines = [_line(fault) for fault in faults]
     way = hint or "mend every fault and send the whole snippet again"
+    if isinstance(error, EnvironmentUnavailable):
+        way = "nothing is wrong with the snippet: whoever runs the server must mend its machine; try again later"
     return {**_blank(), "status": "refused", "detail": lines[0], "faults": lines, "next": way}
 
 

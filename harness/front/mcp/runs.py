@@ -9,7 +9,7 @@ from typing import Any
 
 from harness.api import Harness
 from harness.core.call import Json
-from harness.core.errors import HarnessError, Refused, StoreError
+from harness.core.errors import HarnessError, Refused, StoreError, StoreUnavailable
 from harness.front.mcp.answers import ended, observed, refused, running
 from harness.front.mcp.offers import Offer
 from harness.language.check import check as check_language
@@ -86,6 +86,8 @@ class Runs:
             row = self.harness.recorded(run)
             if row.principal != self.harness.principal.name:
                 raise StoreError(f"there is no run `{run}`")
+        except StoreUnavailable as error:
+            return refused(error)
         except StoreError as error:
             return refused(error, hint="name a run that an answer gave you")
         if row.status == "ended":
@@ -166,7 +168,10 @@ class Runs:
             answer = ended(await session.finish(), self._resume)
         except HarnessError as error:
             answer = refused(error)
-        await self._leave(active)
+        try:
+            await self._leave(active)
+        except StoreUnavailable as error:  # its record cannot be closed either: it is left as by a killed host
+            answer = refused(error)
         return answer
 
     async def _leave(self, active: _Active) -> None:
@@ -179,6 +184,8 @@ class Runs:
             self._cancels[run] = corridor.cancel
             await corridor.resume()
             return ended(await corridor.finish(), self._resume)
+        except StoreUnavailable as error:
+            return refused(error)
         except StoreError as error:
             row = self.harness.recorded(run)
             if row.ending:
