@@ -8,7 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from harness.approvals.announce import Announcer, Silent, Webhook
+from harness.approvals.announce import Webhook
+from harness.approvals.herald import Herald
 from harness.contract.effective import Effective, Terms, bind
 from harness.contract.host import HostFile, load_host
 from harness.contract.host_secrets import announce_faults, announce_hosts
@@ -276,16 +277,16 @@ class Harness:
                 results=str(self.folder),
                 runtime=self.host.sandbox.runtime,
                 image=self.host.sandbox.image,
-                announcer=self._announcer(),
+                herald=self._herald(),
             )
         return self._parts
 
-    def _announcer(self) -> Announcer:
+    def _herald(self) -> Herald:
         url = self.host.announce
         if not url:
-            return Silent()
-        secrets = Secrets(self.host.secrets, self.folder)
-        return Webhook(url, self.policy.private_hosts, announce_hosts(self.host, self.policy), secrets.fill)
+            return Herald()
+        fill = Secrets(self.host.secrets, self.folder).fill
+        return Herald(Webhook(url, self.policy.private_hosts, announce_hosts(self.host, self.policy), fill))
 
     async def _choose(self) -> Backend:
         """A backend that works here and that the policy allows. Raises EnvironmentUnavailable."""
@@ -317,6 +318,8 @@ class Harness:
             if not self._lent:
                 await parts.backend.close()
             parts.executor.close()
+            if parts.herald.telling:
+                await asyncio.to_thread(parts.herald.wait)
         await self.toolsets.close()
         if self._store is not None:
             self._store.close()

@@ -3,26 +3,26 @@
 An announcement that fails changes nothing: the bundle stands, and `harness approvals list` shows it.
 """
 
-import http.client
-import ipaddress
 import json
-import socket
-import ssl
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Protocol
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from harness.approvals.bundle import shown
 from harness.core.bundle import Bundle
 from harness.core.call import Effect, Json
 from harness.core.clock import utc_text
 from harness.core.errors import HarnessError
+from harness.outbound.client import HttpClient, NotReached, NotSent, Request
 
-__all__ = ["Announcer", "Silent", "Webhook", "announcement"]
+__all__ = ["ANNOUNCE_SECONDS", "Announcer", "Silent", "Webhook", "announcement"]
 
-WEBHOOK_SECONDS = 5.0
+ANNOUNCE_SECONDS = 5.0
 """A hook that does not answer by then is given up: the bundle waits anyway."""
+MAX_ANSWER_BYTES = 64 << 10
+"""Of a hook's answer, which nobody reads."""
+MEDIA_TYPE = "application/cloudevents+json"
 
 
 class Announcer(Protocol):
@@ -76,37 +76,16 @@ class Webhook:
     def announce(self, message: dict[str, Json]) -> str:
         """Post it once, following no redirect."""
         try:
-            parts = urlsplit(self.fill(self.url))
+            url = self.fill(self.url)
+            host = urlsplit(url).hostname or ""
         except (HarnessError, ValueError):
             return "the hook's address cannot be made: a secret of it cannot be had"
-        host = parts.hostname or ""
-        if parts.scheme not in ("http", "https") or not host:
-            return "the hook is no http(s) address"
         if self.hosts is not None and host not in self.hosts:
             return "the policy does not let the hook's secrets go to its host"
+        body = json.dumps(message).encode("utf-8")
+        request = Request("POST", url, {"Content-Type": MEDIA_TYPE}, body, ANNOUNCE_SECONDS)
         try:
-            port = parts.port or (443 if parts.scheme == "https" else 80)
-            address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][4][0]
-            if not ipaddress.ip_address(address).is_global and host not in self.private_hosts:
-                return "the hook's address is private, and the policy does not list its host"
-            return self._post(parts, port, str(address), message)
-        except (OSError, ValueError, http.client.HTTPException) as error:
-            return f"the hook did not take it ({type(error).__name__})"
-
-    def _post(self, parts: SplitResult, port: int, address: str, message: dict[str, Json]) -> str:
-        """To the very address that was looked at: a second look-up could give another."""
-        host = parts.hostname or ""
-        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        connection = http.client.HTTPConnection(host, port, timeout=WEBHOOK_SECONDS)
-        sock = socket.create_connection((address, port), WEBHOOK_SECONDS)
-        try:
-            if parts.scheme == "https":
-                sock = ssl.create_default_context().wrap_socket(sock, server_hostname=host)
-            connection.sock = sock
-            body = json.dumps(message).encode("utf-8")
-            connection.request("POST", path, body, {"Content-Type": "application/cloudevents+json"})
-            status = connection.getresponse().status
-            return "" if 200 <= status < 300 else f"the hook answered {status}"
-        finally:
-            connection.close()
-            sock.close()
+            status = HttpClient(self.private_hosts, max_answer_bytes=MAX_ANSWER_BYTES).send(request).status
+        except (NotSent, NotReached) as error:
+            return error.message
+        return "" if 200 <= status < 300 else f"the hook answered {status}"

@@ -13,7 +13,6 @@ from harness.run.assessor import Assessor
 from harness.run.checks import Checker
 from harness.run.endings import escalated
 from harness.run.entries import fact_entry
-from harness.run.hold import announce
 from harness.run.questions import ESCALATE, Question, Questions
 from harness.run.state import RunState
 
@@ -68,7 +67,7 @@ class Conditions:
             bundle = self._questions.pending(call, question)
             if bundle is None:
                 bundle = self._questions.put(call, question)
-                announce(run.parts.announcer, [bundle])
+                run.parts.herald.tell([bundle])
             return escalated([question.text], [bundle]), ""
         self._questions.record(call, question, chosen)
         self._settled.add(number)

@@ -6,7 +6,6 @@ from harness.core.ports import Outcome
 from harness.core.state import Event, State
 from harness.run.answers import outcome_answer
 from harness.run.entries import Told, call_entry
-from harness.run.hold import announce
 from harness.run.lost import look_up
 from harness.run.people import People
 from harness.run.receipts import receipt_for
@@ -33,7 +32,7 @@ class Doubts:
             return []
         self._people.waiting.update((record.call.id, record) for record in left)
         fresh, bundles = self._people.put()
-        announce(self._run.parts.announcer, fresh)
+        self._run.parts.herald.tell(fresh)
         return [bundle.reference for bundle in bundles]
 
     async def _look(self, record: CallRecord) -> None:

@@ -1,29 +1,16 @@
 """Hold, then let go: a box that waits for a person is frozen for a while, then given up; the run is paused."""
 
 import asyncio
-import threading
 from collections.abc import Sequence
 
-from harness.approvals.announce import Announcer, announcement
 from harness.core.bundle import Bundle, BundleState, Ledger
 from harness.core.clock import Clock
 from harness.core.ports import Box
 
-__all__ = ["POLL_SECONDS", "announce", "hold"]
+__all__ = ["POLL_SECONDS", "hold"]
 
 POLL_SECONDS = 0.1
 """How often a held run looks for a decision: one read of some 30 µs each."""
-
-
-def announce(announcer: Announcer, bundles: Sequence[Bundle]) -> None:
-    """Tell people, from a thread that nothing ever waits for."""
-    messages = [announcement(bundle) for bundle in bundles]
-
-    def tell() -> None:
-        for message in messages:
-            announcer.announce(message)
-
-    threading.Thread(target=tell, name="announce", daemon=True).start()
 
 
 async def hold(box: Box, bundles: Sequence[Bundle], seconds: float, store: Ledger, clock: Clock) -> bool:

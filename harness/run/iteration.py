@@ -21,7 +21,7 @@ from harness.run.endings import Loss, exhausted, lost_box, paused, unrecorded
 from harness.run.entries import fact_entry
 from harness.run.guard import Guard
 from harness.run.history import ended_facts
-from harness.run.hold import announce, hold
+from harness.run.hold import hold
 from harness.run.ids import chance_seed, new_token
 from harness.run.people import approval_terms
 from harness.run.printed import Printed
@@ -294,7 +294,7 @@ class Iteration:
         """Put what waits to people; hold the box for a while, then let it go."""
         run = self._run
         fresh, bundles = self.desk.people.put()
-        announce(run.parts.announcer, fresh)
+        run.parts.herald.tell(fresh)
         seconds = approval_terms(run).hold_seconds
         if seconds and self._box is not None:
             run.stop_wall()

@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
-from harness.approvals.announce import Announcer, Silent
+from harness.approvals.herald import Herald
 from harness.contract.effective import Effective, Grant, Terms
 from harness.core.budget import Amount, Budget, Dimension
 from harness.core.bundle import Ledger
@@ -24,8 +24,6 @@ from harness.run.entries import Where
 
 __all__ = ["Parts", "RunState"]
 
-SILENT = Silent()
-
 
 @dataclass(frozen=True, slots=True)
 class Parts:
@@ -41,7 +39,7 @@ class Parts:
     """Host secret from which seeds are derived; never leaves the host."""
     results: str
     """Folder that `file:` destinations are relative to."""
-    announcer: Announcer = SILENT
+    herald: Herald = field(default_factory=Herald)
     """Tells people that bundles wait."""
     runtime: str = ""
     """The engine's runtime for boxes; empty takes its default."""

@@ -5,7 +5,7 @@ import json
 import msgspec
 import pytest
 
-from harness.approvals.announce import Silent, Webhook, announcement
+from harness.approvals.announce import announcement
 from harness.approvals.bundle import MAX_CALLS, MAX_PREVIEW_CHARS, Asked, asked_first, issue, preview_line, shown
 from harness.core.call import Effect
 from tests.approvals.making import bundle, call, gathered
@@ -78,12 +78,3 @@ def test_an_announcement_carries_counts_and_the_reference_alone() -> None:
     assert announcement(made)["data"]["by_effect"] == {"write": 1, "destructive": 1}
     assert made.reference in text
     assert [found for found in (made.id, "secret text", *(ask.digest for ask in made.asks)) if found in text] == []
-
-
-def test_a_hook_at_a_private_address_is_refused() -> None:
-    """Unless the policy lists its host."""
-    assert Webhook("http://127.0.0.1:9/").announce({}) == (
-        "the hook's address is private, and the policy does not list its host"
-    )
-    assert Webhook("file:///etc/passwd").announce({}) == "the hook is no http(s) address"
-    assert Silent().announce({}) == ""

@@ -54,7 +54,7 @@ def harness(
 def test_the_secret_is_put_in_when_it_is_used(tmp_path: Path, hook: tuple[int, list[str]]) -> None:
     """In path and query; a new value counts at once, since nothing is kept."""
     port, asked = hook
-    announcer = harness(tmp_path, f"http://127.0.0.1:{port}/${{secret:HOOK}}?t=${{secret:HOOK}}")._announcer()
+    announcer = harness(tmp_path, f"http://127.0.0.1:{port}/${{secret:HOOK}}?t=${{secret:HOOK}}")._herald().announcer
     for value in (SECRET, "another"):
         (tmp_path / "hook.key").write_text(value + "\n")
         assert announcer.announce({"id": "1"}) == ""
@@ -98,5 +98,5 @@ def test_what_cannot_be_sent_is_told_without_the_secret(
     port, asked = hook
     if value is not None:
         (tmp_path / "hook.key").write_text(value)
-    announcer = harness(tmp_path, f"http://127.0.0.1:{port}/${{secret:HOOK}}", rule)._announcer()
+    announcer = harness(tmp_path, f"http://127.0.0.1:{port}/${{secret:HOOK}}", rule)._herald().announcer
     assert (announcer.announce({}), asked) == (said, [])

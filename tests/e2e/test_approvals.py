@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.approvals.hooks import hook
 from tests.e2e.test_cli import harness
 
 pytestmark = pytest.mark.bubblewrap
@@ -33,6 +34,14 @@ def write(name: str) -> str:
     with open(Path(__file__).parent / "acts", "a") as file:
         file.write(name + "\\n")
     return name
+
+
+@tool(effect="read")
+def tell(text: str) -> int:
+    """Tell the host what the snippet sees."""
+    with open(Path(__file__).parent / "notes", "a") as file:
+        file.write(text + "\\n")
+    return len(text)
 '''
 CONTRACT: dict[str, Any] = {
     "contract": "things",
@@ -47,16 +56,17 @@ CONTRACT: dict[str, Any] = {
         "calls": 20,
         "output_bytes": 100_000,
     },
-    "permissions": {"tools": [{"tool": "remove"}, {"tool": "write"}]},
+    "permissions": {"tools": [{"tool": "remove"}, {"tool": "write"}, {"tool": "tell"}]},
     "completion": {"success": "size(output) >= 1"},
     "destination": [{"to": "file:results/${run.id}.json"}],
-    "sandbox": {"language": "restricted", "imports": ["asyncio", "random", "time", "threading", "uuid"]},
+    "sandbox": {"language": "restricted", "imports": ["asyncio", "datetime", "random", "time", "threading", "uuid"]},
 }
 GATHER = """
-import asyncio, random, time, uuid
-from tools import remove, write
+import asyncio, datetime, random, time, uuid
+from tools import remove, tell, write
 
-seen = [random.random(), time.time(), str(uuid.uuid4())]
+seen = [random.random(), time.time(), str(uuid.uuid4()), datetime.datetime.now().isoformat()]
+await tell(repr(seen))
 done = await asyncio.gather(remove("a"), write("b"), write("c"), return_exceptions=True)
 [*seen, *[each if isinstance(each, str) else type(each).__name__ for each in done]]
 """
@@ -97,29 +107,39 @@ def ran(host: Path, *arguments: str, stdin: str = "") -> tuple[int, Any]:
     return status, json.loads(out)
 
 
-def submit(host: Path, snippet: str) -> tuple[int, Any]:
-    return ran(host, "run", "contract.json", "-", "--backend", "bubblewrap", stdin=snippet)
+def submit(host: Path, snippet: str, backend: str = "bubblewrap") -> tuple[int, Any]:
+    return ran(host, "run", "contract.json", "-", "--backend", backend, stdin=snippet)
 
 
 def acts(host: Path) -> list[str]:
     return (host / "acts").read_text().split() if (host / "acts").exists() else []
 
 
-def test_a_gathered_turn_is_one_bundle_which_the_command_shows_and_decides(host: Path) -> None:
+BACKENDS = [pytest.param("bubblewrap"), pytest.param("docker", marks=pytest.mark.docker)]
+
+
+@pytest.mark.parametrize("language", ["restricted", "plain"])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_gathered_turn_is_one_bundle_which_the_command_shows_and_decides(
+    host: Path, backend: str, language: str
+) -> None:
     """F05: the process that asked is gone; the decision is signed, the run goes on, chance and clocks are the same."""
-    status, paused = submit(host, GATHER)
+    contract = {**CONTRACT, "sandbox": {**CONTRACT["sandbox"], "language": language}}
+    (host / "contract.json").write_text(json.dumps(contract))
+    status, paused = submit(host, GATHER, backend)
     assert (status, paused["reason"]["code"]) == (6, "paused")
     (bundle,) = ran(host, "approvals", "list")[1]
     assert [call["preview"] for call in bundle["calls"]] == ["remove a", "write b", "write c"]
     reference = bundle["reference"]
     assert harness("approvals", "decide", reference, "--all", "--key", "boss", cwd=host)[0] == 2
     status, decided = ran(
-        host, "approvals", "decide", reference, "--approve", "1.1", "--deny", "1.3", "--all", "--key", "boss"
+        host, "approvals", "decide", reference, "--approve", "1.2", "--deny", "1.4", "--all", "--key", "boss"
     )
     assert (status, decided["code"], acts(host)) == (0, "taken", [])
-    status, result = ran(host, "resume", paused["run"], "--backend", "bubblewrap")
+    status, result = ran(host, "resume", paused["run"], "--backend", backend)
     assert (status, result["reason"]["code"]) == (0, "contract_passed"), result
-    assert result["result"][3:] == ["a", "b", "ApprovalRejected"]
+    (seen,) = (host / "notes").read_text().splitlines()
+    assert (repr(result["result"][:4]), result["result"][4:]) == (seen, ["a", "b", "ApprovalRejected"])
     assert acts(host) == ["a", "b"]
     status, shown = ran(host, "runs", "show", paused["run"])
     assert [call["state"] for call in shown["asked"][0]["calls"]] == ["used", "used", "denied"]
@@ -162,7 +182,8 @@ second = note("two")
 def test_a_host_that_is_killed_is_resumed_in_another_process(host: Path) -> None:
     """F10: SIGKILL in the middle of a real box; the effect before it is not made again, and the rest happens."""
     tools = (host / "tools.py").read_text()
-    note = TOOLS.split('@tool(effect="write"')[1].replace(', approval="always"', "").replace("def write", "def note")
+    written = TOOLS.split('@tool(effect="write"')[1].split("@tool")[0]
+    note = written.replace(', approval="always"', "").replace("def write", "def note")
     (host / "tools.py").write_text(tools + '\n\n@tool(effect="write"' + note)
     contract = {**CONTRACT, "permissions": {"tools": [{"tool": "note"}]}}
     (host / "contract.json").write_text(json.dumps(contract))
@@ -198,12 +219,24 @@ def test_a_held_box_goes_on_where_it_was(host: Path) -> None:
         time.sleep(0.2)
         if (host / ".harness" / "journal.db").exists():
             waiting = ran(host, "approvals", "list")[1]
-    status, _ = ran(host, "approvals", "decide", waiting[0]["reference"], "--all", "--approve", "1.1", "--key", "boss")
+    status, _ = ran(host, "approvals", "decide", waiting[0]["reference"], "--all", "--approve", "1.2", "--key", "boss")
     assert status == 0
     out, _ = process.communicate(timeout=60)
     result = json.loads(out)
-    assert (process.returncode, result["result"][3:]) == (0, ["a", "b", "c"]), result
+    assert (process.returncode, result["result"][4:]) == (0, ["a", "b", "c"]), result
     assert ran(host, "runs", "show", result["run"])[1]["attempt"] == 1
+
+
+def test_a_command_that_pauses_has_told_people_before_it_ends(host: Path) -> None:
+    """The event goes to the host's hook beside the run, and is not lost where the process ends at once."""
+    with hook() as listener:
+        policy = json.loads((host / "policy.json").read_text())
+        (host / "policy.json").write_text(json.dumps({**policy, "private_hosts": ["127.0.0.1"]}))
+        with (host / "harness.yaml").open("a") as file:
+            file.write(f"announce: {listener.url}\n")
+        assert submit(host, GATHER)[0] == 6
+        ((_, _, event),) = listener.told
+    assert event["data"]["reference"] == ran(host, "approvals", "list")[1][0]["reference"]
 
 
 def test_a_mapped_table_is_one_decision(host: Path) -> None:
