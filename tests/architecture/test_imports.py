@@ -14,7 +14,6 @@ SUBPROCESS_FILES = {
     "harness/toolsets/suite_box.py",
 }
 SOCKET_FILES = {
-    "harness/approvals/announce.py",
     "harness/front/selftest/machine.py",
     "harness/gateway/server.py",
     "harness/outbound/addresses.py",
