@@ -1,8 +1,6 @@
 """The Python API: a harness over one host, runs, and sessions. The one place that chooses the real parts."""
 
 import asyncio
-import os
-import pwd
 from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -36,6 +34,7 @@ from harness.run.children import with_children
 from harness.run.corridor import Corridor
 from harness.run.ids import new_run_id
 from harness.run.loop import Propose
+from harness.run.principal import operating_system_user
 from harness.run.returning import DecisionOutcome, decidable, decide, found, reopen, resumable
 from harness.run.session import Session
 from harness.run.state import Parts
@@ -44,7 +43,7 @@ from harness.sandbox.spec import SandboxSpec
 from harness.toolsets.load import Toolsets
 from harness.toolsets.secrets import Secrets
 
-__all__ = ["Harness", "Session", "operating_system_user"]
+__all__ = ["Harness", "Session"]
 
 T = TypeVar("T")
 ContractSource = Contract | Path | str | Mapping[str, Any]
@@ -337,16 +336,3 @@ class Harness:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
-
-
-def operating_system_user(policy: Policy) -> Principal:
-    """The principal of the command line: the user of this process, with the claims that the policy gives it."""
-    name = _user_name()
-    return Principal(name, policy.claims.get(name, {}), "os")
-
-
-def _user_name() -> str:
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return f"uid-{os.getuid()}"
