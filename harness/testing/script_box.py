@@ -52,8 +52,10 @@ class BoxSide:
         self.send({"t": "hello", "v": 1, "python": "3", "magic": magic})
 
     def open(self) -> None:
-        """Take the snippet and give the token back."""
+        """Take the snippet and give the token back. Raises ConnectionResetError where the host hung up before."""
         self.start = self.receive()
+        if self.start is None:
+            raise ConnectionResetError("the host hung up before it sent a snippet")
         self.send({"t": "open", "token": self.start["token"]})
 
     def call(self, tool: str, /, **args: Json) -> Any:

@@ -179,13 +179,11 @@ def test_a_container_that_somebody_removed_is_not_given_out(
 
 def test_idle_containers_are_given_back(endpoint: Endpoint, spec: SandboxSpec, client: docker.DockerClient) -> None:
     """E08: without any further start, and though they were looked at meanwhile."""
-
     mine = {"label": f"{OWNER_LABEL}={this_owner()}"}
 
     async def body() -> None:
         async with pool_of(endpoint, PoolLimits(idle_seconds=0.5)) as pool:
             await pool.warm(spec, 2)
-            assert len(client.api.containers(filters=mine)) == 2
             async with asyncio.timeout(30):
                 while await asyncio.to_thread(client.api.containers, all=True, filters=mine):
                     await asyncio.sleep(0.05)
