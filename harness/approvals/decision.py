@@ -84,7 +84,8 @@ class Ignored:
     """A document that changes nothing."""
 
     code: str
-    """`not_a_decision`, `unknown_bundle`, `unsigned`, `bad_signature`, `not_an_approver`, `asker`, `not_his_effect`."""
+    """`not_a_decision`, `unknown_bundle`, `unsigned`, `bad_signature`, `not_an_approver`, `asker`, `not_his_effect`,
+    `not_his_question`."""
     why: str
     """One sentence."""
 
@@ -110,11 +111,22 @@ def judge(document: bytes, bundle: Bundle | None, policy: Policy, asker: str, so
         return approver
     if any(shown(ask).effect not in approver.effects for ask in bundle.asks):
         return Ignored("not_his_effect", f"`{approver.name}` may not decide about effects of this kind")
+    owner = owner_of(bundle)
+    if not approver.may_answer(owner):
+        return Ignored(
+            "not_his_question", f"the question is put to `{owner}`, and `{approver.name}` does not answer it"
+        )
     calls = _calls(read.get("calls"), bundle)
     if calls is None or (read.get("grants") and not _may_grant(document, bundle, policy)):
         return Decided(bundle.id, (), approver.name, source, document, all_rejected=True)
     needed = {ask.id: policy.approvals_needed for ask in bundle.asks if shown(ask).effect is Effect.DESTRUCTIVE}
     return Decided(bundle.id, calls, approver.name, source, document, approvals_needed=needed)
+
+
+def owner_of(bundle: Bundle) -> str:
+    """Whom a question is put to, as the contract names them; empty for anything else, and where nobody is named."""
+    about = json.loads(bundle.document) if bundle.kind == "question" and bundle.document else {}
+    return str(about.get("to", ""))
 
 
 def _may_grant(document: bytes, bundle: Bundle, policy: Policy) -> bool:

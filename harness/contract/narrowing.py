@@ -48,6 +48,7 @@ def policy_faults(
     yield from _sandbox_faults(contract, policy)
     yield from _destination_faults(contract, policy)
     yield from _secret_faults(contract, policy)
+    yield from _question_faults(contract, policy)
 
 
 def _caller_faults(contract: Contract, policy: Policy, principal: Principal) -> Iterator[Fault]:
@@ -64,6 +65,17 @@ def _ceiling_faults(contract: Contract, policy: Policy) -> Iterator[Fault]:
             said = f"`{dimension}` is {stated}, and the policy `{policy.policy}` allows {ceiling}"
             place = contract.place(f"budget.{dimension}")
             yield Fault("above_ceiling", said, f"state {ceiling} or less", place)
+
+
+def _question_faults(contract: Contract, policy: Policy) -> Iterator[Fault]:
+    """Owners whom none of the policy's approvers answers for; without approvers nobody answers anything."""
+    owner = contract.owner.escalate_to if contract.owner is not None else ""
+    asked = {f"escalate[{index}].to": each.to for index, each in enumerate(contract.escalate)}
+    asked["owner.escalate_to"] = owner
+    for key, name in asked.items():
+        if name and policy.approvers and not any(each.may_answer(name) for each in policy.approvers):
+            said = f"nobody of the policy `{policy.policy}` answers questions to `{name}`"
+            yield Fault("nobody_answers", said, f"add `answers_for: [{name}]` to an approver", contract.place(key))
 
 
 def _permission_faults(contract: Contract, policy: Policy, tools: Mapping[str, ToolContract]) -> Iterator[Fault]:

@@ -90,6 +90,12 @@ class Approver(Section):
     """Public keys as OpenSSH writes them: `ssh-ed25519 AAAA…`."""
     effects: tuple[Effect, ...] = (Effect.READ, Effect.WRITE, Effect.DESTRUCTIVE)
     """What this person may approve."""
+    answers_for: tuple[Text, ...] = ()
+    """Owners named by contracts, beside their own name, whose questions this person may answer."""
+
+    def may_answer(self, owner: str) -> bool:
+        """Whether a question that is put to `owner` is this person's to answer; empty: to any approver."""
+        return not owner or owner == self.name or owner in self.answers_for
 
     @model_validator(mode="after")
     def _public(self) -> "Approver":

@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
+from harness.approvals.decision import decision_document, sign
+from harness.core.errors import ContractRefused
 from harness.registry.decorator import tool
 from harness.testing import BoxSide, FakeClock
+from tests.approvals.making import key_of
 from tests.run.making import document, ended, returning, statuses
 from tests.run.waiting import in_loop, signed, waiting_harness
 
@@ -51,6 +54,33 @@ async def test_a_question_pauses_the_run_and_its_answer_is_data(tmp_path: Path) 
         "asked": "oncall",
         "proposed": "the new",
     }
+
+
+@in_loop
+async def test_only_the_owner_answers(tmp_path: Path) -> None:
+    """Carol may decide calls, and the question is not hers: her word changes nothing, whole or broken."""
+    async with waiting_harness(tmp_path, [], asking) as harness:
+        paused = await harness.run(document(owner=OWNER), "return 1")
+        (bundle,) = harness.approvals
+        whole = decision_document(bundle, "carol", {ask.call: not number for number, ask in enumerate(bundle.asks)})
+        for said in (whole, {**whole, "calls": []}):
+            taken = harness.decide(sign(said, key_of("carol")))
+            assert (taken.taken, taken.code) == (False, "not_his_question")
+        assert harness.decide(choose(bundle, "the new")).code == "taken"
+        result = await harness.resume(paused.run)
+    assert [each["by"] for each in result.questions] == ["bob"]
+
+
+@in_loop
+async def test_a_question_that_nobody_could_answer_is_refused_before_the_run(tmp_path: Path) -> None:
+    """The owner is neither an approver nor answered for by one."""
+    owner = {"intent": "support", "escalate_to": "the moon"}
+    async with waiting_harness(tmp_path, [], asking) as harness:
+        with pytest.raises(ContractRefused) as refused:
+            await harness.run(document(owner=owner), "return 1")
+    assert [(fault.code, fault.place.key) for fault in refused.value.faults] == [
+        ("nobody_answers", "owner.escalate_to")
+    ]
 
 
 @in_loop

@@ -40,14 +40,16 @@ def waiting_harness(
     clock: Clock | None = None,
     **rules: Any,
 ) -> Harness:
-    """A harness whose policy knows the approvers bob and carol; alice asks."""
+    """A harness whose policy knows the approvers bob, who answers for `oncall`, and carol; alice asks."""
+    known = policy("bob", "carol", **rules)
+    bob = known.approvers[0].model_copy(update={"answers_for": ("oncall",)})
     registry = Registry()
     for each in tools:
         registry.add(from_function(each))
     return Harness(
         registry,
         folder=folder,
-        policy=policy("bob", "carol", **rules),
+        policy=known.model_copy(update={"approvers": (bob, known.approvers[1])}),
         principal=Principal("alice", {}, "python"),
         backend=ScriptBackend(playing(script)),
         clock=clock,
