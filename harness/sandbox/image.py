@@ -35,9 +35,11 @@ from harness.sandbox.image_inputs import (
     ORIGIN_LABEL,
     Image,
     Origin,
+    box_tag,
     from_inspect,
     host_reference,
     inputs_digest,
+    preferred,
 )
 from harness.sandbox.tree import base_tree, box_digest
 from harness.sandbox.tree_cache import cache_lock
@@ -50,7 +52,6 @@ BUILD_SECONDS = 300.0
 """A build takes about a second; minutes where the disk is slow."""
 KEEP_SECONDS = 14 * 86_400
 """An image of an earlier version is kept for two weeks: another installation on this machine may use it."""
-REPOSITORY = "execution-harness-box"
 DENIED = ("access denied", "unauthorized", "authentication required", "forbidden")
 ABSENT = ("not found", "manifest unknown", "does not exist", "no such image")
 DISK = "see the space left on the engine's disk: `docker system df`"
@@ -103,10 +104,10 @@ def _on(client: docker.APIClient, base: str, origin: Origin, note: str = "") -> 
             f"the image `{base}` is a box already, not a base", hint="name the image that it was built on"
         )
     digest = inputs_digest(found["Id"])
-    known = client.images(filters={"label": f"{INPUTS_LABEL}={digest}"}, quiet=True)
+    known = client.images(filters={"label": f"{INPUTS_LABEL}={digest}"})
     if known:
-        return _described(client, known[0], Origin.FOUND, note)
-    tag = f"{REPOSITORY}:{digest[:16]}"
+        return _described(client, preferred(known, digest), Origin.FOUND, note)
+    tag = box_tag(digest)
     lines = client.build(
         fileobj=_context(),
         custom_context=True,

@@ -2,6 +2,7 @@
 
 import hashlib
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -22,15 +23,18 @@ __all__ = [
     "ORIGIN_LABEL",
     "Image",
     "Origin",
+    "box_tag",
     "find_image",
     "from_inspect",
     "host_reference",
     "inputs_digest",
+    "preferred",
 ]
 
 DOCKERFILE = Path(__file__).parent / "Dockerfile.sandbox"
 INPUTS_LABEL = "execution-harness.inputs"
 """Digest of everything that went into a built image."""
+REPOSITORY = "execution-harness-box"
 BOX_LABEL = "execution-harness.box"
 """Digest of the box packages in it: the host must speak with its own version of them."""
 ORIGIN_LABEL = "execution-harness.origin"
@@ -94,12 +98,26 @@ async def find_image(engine: Engine, name: str = "") -> Image | None:
                     hint=f"build it again: harness image build --base {labels.get(ORIGIN_LABEL, 'BASE')}",
                 )
             return from_inspect(local, Origin.FOUND)
-        found = await engine.get(
-            "/images/json", {"filters": f'{{"label":["{INPUTS_LABEL}={inputs_digest(local["Id"])}"]}}'}
-        )
-        if found and (built := await _inspect(engine, found[0]["Id"])):
+        digest = inputs_digest(local["Id"])
+        found = await engine.get("/images/json", {"filters": f'{{"label":["{INPUTS_LABEL}={digest}"]}}'})
+        if found and (built := await _inspect(engine, preferred(found, digest))):
             return from_inspect(built, Origin.FOUND)
     return None
+
+
+def box_tag(digest: str) -> str:
+    """The name of the image that is built of these inputs."""
+    return f"{REPOSITORY}:{digest[:16]}"
+
+
+def preferred(found: Sequence[Mapping[str, Any]], digest: str) -> str:
+    """The id of always the same one of several images of the same inputs, as two hosts that built at once leave them.
+
+    `found`: the engine's list; not empty.
+    """
+    tag = box_tag(digest)
+    ranked = min(found, key=lambda each: (tag not in (each.get("RepoTags") or ()), each.get("Created", 0), each["Id"]))
+    return str(ranked["Id"])
 
 
 def from_inspect(found: dict[str, Any], origin: Origin, note: str = "") -> Image:

@@ -14,7 +14,7 @@ import pytest
 from harness.core.errors import EnvironmentUnavailable
 from harness.sandbox.cgroup import Located
 from harness.sandbox.docker_args import MASKED, WALLS, create_body
-from harness.sandbox.image_inputs import Image, Origin, inputs_digest
+from harness.sandbox.image_inputs import Image, Origin, box_tag, inputs_digest, preferred
 from harness.sandbox.owner import Owner, proven_dead, this_owner
 from harness.sandbox.readback import limit_faults
 from harness.sandbox.rendezvous import MAX_PATH, Rendezvous, peer_of, run_folder, sweep_run_folder
@@ -273,3 +273,16 @@ def test_sockets_of_a_killed_host_are_swept_and_others_stay(short_tmp: str) -> N
         (folder / name).mkdir()
     assert sweep_run_folder(folder) == 1
     assert {path.name for path in folder.iterdir()} == {names[name] for name in ("alive", "elsewhere", "other")}
+
+
+def test_of_several_images_of_the_same_inputs_always_the_same_is_taken() -> None:
+    """E10: two hosts that built at once leave two; the one that bears the name, else the older one."""
+    digest = "ab" * 32
+    older = {"Id": "sha256:2", "Created": 1, "RepoTags": None}
+    newer = {"Id": "sha256:1", "Created": 2, "RepoTags": []}
+    named = {"Id": "sha256:3", "Created": 3, "RepoTags": [box_tag(digest)]}
+    assert [preferred(each, digest) for each in ([newer, older], [older, newer], [older, newer, named])] == [
+        "sha256:2",
+        "sha256:2",
+        "sha256:3",
+    ]
