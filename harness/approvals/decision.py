@@ -111,7 +111,7 @@ def judge(document: bytes, bundle: Bundle | None, policy: Policy, asker: str, so
         return approver
     if any(shown(ask).effect not in approver.effects for ask in bundle.asks):
         return Ignored("not_his_effect", f"`{approver.name}` may not decide about effects of this kind")
-    owner = owner_of(bundle)
+    owner = _asked_of(bundle)
     if not approver.may_answer(owner):
         return Ignored(
             "not_his_question", f"the question is put to `{owner}`, and `{approver.name}` does not answer it"
@@ -123,7 +123,7 @@ def judge(document: bytes, bundle: Bundle | None, policy: Policy, asker: str, so
     return Decided(bundle.id, calls, approver.name, source, document, approvals_needed=needed)
 
 
-def owner_of(bundle: Bundle) -> str:
+def _asked_of(bundle: Bundle) -> str:
     """Whom a question is put to, as the contract names them; empty for anything else, and where nobody is named."""
     about = json.loads(bundle.document) if bundle.kind == "question" and bundle.document else {}
     return str(about.get("to", ""))
